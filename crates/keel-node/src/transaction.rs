@@ -545,6 +545,12 @@ impl Transaction {
         Ok(())
     }
 
+    /// Says of a row that is read under a lock, because what is written depends on it: under SNAPSHOT another transaction must
+    /// not have changed it after the snapshot.
+    pub fn depend_on_row(&mut self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
+        self.check_conflict(tree, key)
+    }
+
     /// Takes the lock that stands for this transaction, so that readers of its index entries can wait for it.
     fn announce(&mut self) -> Result<(), TxnError> {
         if !self.announced {

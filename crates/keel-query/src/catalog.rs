@@ -367,6 +367,9 @@ pub struct TableDef {
     /// CHANGE_TRACKING.
     #[serde(default)]
     pub change_tracking: Option<ChangeTrackingDef>,
+    /// The tables of an indexed view whose rows these are; of any other table there are none.
+    #[serde(default)]
+    pub view_of: Vec<ObjectId>,
     /// Next free column_id.
     pub next_column_id: i32,
     /// Next free ordinal.
@@ -470,10 +473,28 @@ pub struct ModuleDef {
     /// WITH EXECUTE AS: the principal it runs as, [`EXECUTE_AS_OWNER`] for its owner; `None` for its caller.
     #[serde(default)]
     pub execute_as: Option<i32>,
+    /// For an indexed view: its rows, as a table that has the view's id, name and indexes.
+    #[serde(default, with = "shared_rows")]
+    pub rows: Option<Arc<TableDef>>,
     /// create_date.
     pub created: i64,
     /// modify_date.
     pub modified: i64,
+}
+
+/// The rows of an indexed view are stored as part of its definition and shared by all who read them.
+mod shared_rows {
+    use super::TableDef;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+
+    pub fn serialize<S: Serializer>(rows: &Option<Arc<TableDef>>, to: S) -> Result<S::Ok, S::Error> {
+        rows.as_deref().serialize(to)
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Arc<TableDef>>, D::Error> {
+        Ok(Option::<TableDef>::deserialize(from)?.map(Arc::new))
+    }
 }
 
 /// `execute_as_principal_id` of a module that runs as its owner.
@@ -581,6 +602,10 @@ pub trait Catalog: Send + Sync {
     }
     /// Enabled security policies with a predicate on a table or view.
     fn policies_on(&self, _object: ObjectId) -> Vec<Arc<PolicyDef>> {
+        Vec::new()
+    }
+    /// Indexed views whose rows come from a table.
+    fn indexed_views(&self, _table: ObjectId) -> Vec<Arc<ModuleDef>> {
         Vec::new()
     }
     /// Triggers of a table or view, in creation order.

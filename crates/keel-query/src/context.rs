@@ -107,6 +107,10 @@ pub trait SessionInfo {
     fn ansi_warnings(&self) -> bool {
         true
     }
+    /// The SET options, by name, that are not as indexed views need them; those that belong to a statement's text apart.
+    fn wrong_index_options(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
     /// SET ANSI_WARNINGS, ARITHABORT and ARITHIGNORE.
     fn arithmetic(&self) -> Arithmetic {
         Arithmetic::Raise

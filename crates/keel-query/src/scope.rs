@@ -216,6 +216,15 @@ pub trait BindScope {
         let _ = (database, name);
         None
     }
+    /// The indexed views whose rows come from a table.
+    fn indexed_views(&self, table: &TableDef) -> Vec<Arc<ModuleDef>> {
+        let _ = table;
+        Vec::new()
+    }
+    /// The SET options, by name, that are not as indexed views need them.
+    fn wrong_index_options(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
     /// Whether the statement removes what is too old from history tables, which no other may change.
     fn cleans_history(&self) -> bool {
         false

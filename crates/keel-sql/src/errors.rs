@@ -261,13 +261,37 @@ errors! {
     /// ALTER INDEX … SET (IGNORE_DUP_KEY) of a constraint.
     option_of_constraint(index) = 1979, 16, 1, "Cannot use index option ignore_dup_key to alter index '{index}' as it enforces a primary or unique constraint.";
     /// Said of each index that goes with the clustered one.
-    index_disabled_too(index, table) = 3750, 10, 1, "Warning: Index '{index}' on table '{table}' was disabled as a result of disabling the clustered index on the table.";
+    index_disabled_too(index, kind, table) = 3750, 10, 1, "Warning: Index '{index}' on {kind} '{table}' was disabled as a result of disabling the clustered index on the {kind}.";
+    /// Said of each indexed view that goes with the clustered index of a table.
+    view_index_disabled_too(index, view, table, disabled) = 1998, 10, 1, "Warning: Clustered index '{index}' on view '{view}' referencing table '{table}' was disabled as a result of disabling the index '{disabled}'.";
     /// Said of each foreign key that goes with the index it rests on.
     foreign_key_disabled_too(key, table, referenced, index) = 1992, 10, 1, "Warning: Foreign key '{key}' on table '{table}' referencing table '{referenced}' was disabled as a result of disabling the index '{index}'.";
     /// Two constraints of a new table that say CLUSTERED.
     two_clustered_constraints(table) = 8112, 16, 0, "Cannot add more than one clustered index for constraints on table '{table}'.";
     /// Second clustered index.
     second_clustered(table, index) = 1902, 16, 3, "Cannot create more than one clustered index on table '{table}'. Drop the existing clustered index '{index}' before creating another.";
+    /// Index of a view exists.
+    view_index_exists(view, index) = 1913, 16, 1, "The operation failed because an index or statistics with name '{index}' already exists on view '{view}'.";
+    /// Second clustered index of a view.
+    second_clustered_of_view(view, index) = 1902, 16, 3, "Cannot create more than one clustered index on view '{view}'. Drop the existing clustered index '{index}' before creating another.";
+    /// Index on a view that is not WITH SCHEMABINDING.
+    view_not_schema_bound(view) = 1939, 16, 1, "Cannot create index on view '{view}' because the view is not schema bound.";
+    /// First index on a view that is not clustered.
+    view_without_clustered(view) = 1940, 16, 1, "Cannot create index on view '{view}'. It does not have a unique clustered index.";
+    /// Clustered index on a view that is not unique.
+    view_clustered_not_unique(view) = 1941, 16, 1, "Cannot create nonunique clustered index on view '{view}' because only unique clustered indexes are allowed. Consider creating unique clustered index instead.";
+    /// IGNORE_DUP_KEY of an index on a view.
+    view_ignores_duplicates() = 1990, 16, 1, "Cannot define an index on a view with ignore_dup_key index option. Remove ignore_dup_key option and verify that view definition does not allow duplicates, or do not index view.";
+    /// A clustered index on a view ONLINE.
+    view_online() = 1967, 16, 1, "Cannot create a new clustered index on a view online.";
+    /// WHERE of an index on a view.
+    view_index_filtered(index, view) = 10610, 16, 1, "Filtered index '{index}' cannot be created on object '{view}' because it is not a user table. Filtered indexes are only supported on tables. If you are trying to create a filtered index on a view, consider creating an indexed view with the filter expression incorporated in the view definition.";
+    /// Columnstore index on a view.
+    columnstore_on_view() = 35305, 15, 1, "The statement failed because a columnstore index cannot be created on a view. Consider creating a columnstore index on the base table or creating an index without the COLUMNSTORE keyword on the view.";
+    /// Index on a view over a table with a security policy.
+    indexed_view_guarded(view, table) = 33266, 16, 1, "The index on the view '{view}' cannot be created because the view is referencing table '{table}' that is referenced by a security policy.";
+    /// Security policy on a table of an indexed view.
+    policy_under_indexed_view(policy, table, view) = 33265, 16, 1, "The security policy '{policy}' cannot have a predicate on table '{table}' because this table is referenced by the indexed view '{view}'.";
     /// Index on what is not there.
     no_table_for_index(table) = 1088, 16, 12, "Cannot find the object \"{table}\" because it does not exist or you do not have permissions.";
     /// Duplicate key during CREATE UNIQUE INDEX.

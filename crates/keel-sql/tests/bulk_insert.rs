@@ -5,17 +5,22 @@ mod common;
 use common::{Sink, connect, open};
 use keel_base::env::sim::SimDisk;
 use keel_base::env::{Disk, OpenMode};
-use keel_sql::Session;
+use keel_sql::{Engine, Session};
 use std::path::Path;
+use std::sync::Arc;
 
 fn session(files: &[(&str, &[u8])]) -> Session {
+    connect(&engine(files))
+}
+
+fn engine(files: &[(&str, &[u8])]) -> Arc<Engine> {
     let disk = SimDisk::new();
     let engine = open(&disk);
     disk.create_dir_all(Path::new("/in")).unwrap();
     for (name, bytes) in files {
         disk.open(Path::new(name), OpenMode::Create).unwrap().write_at(bytes, 0).unwrap();
     }
-    connect(&engine)
+    engine
 }
 
 fn run(s: &mut Session, sql: &str) -> String {
@@ -169,4 +174,52 @@ fn a_file_as_one_value() {
         let told = run(&mut s, &format!("select * from {from}"));
         assert!(told.contains(&format!("Msg {number},")), "{from}: {told}");
     }
+}
+
+#[test]
+fn indexed_views_take_in_what_is_loaded() {
+    let files: [(&str, &[u8]); 2] =
+        [("/in/a.txt", b"1\t1\t5\n2\t1\t6\n3\t2\t7\n"), ("/in/twice.txt", b"4\t3\t8\n5\t3\t5\n")];
+    for options in ["", " with (tablock)", " with (batchsize = 1)"] {
+        let mut s = session(&files);
+        run(&mut s, "create table dbo.b (id int not null primary key, g int not null, v int not null)");
+        run(
+            &mut s,
+            "create view dbo.s with schemabinding as select g, count_big(*) as n, sum(v) as v from dbo.b group by g",
+        );
+        run(&mut s, "create view dbo.o with schemabinding as select v, id from dbo.b where v < 100");
+        run(&mut s, "create unique clustered index cx on dbo.s (g)");
+        run(&mut s, "create unique clustered index cx on dbo.o (v)");
+        assert!(
+            run(&mut s, &format!("bulk insert dbo.b from '/in/a.txt'{options}"))
+                .contains("(3 rows affected)")
+        );
+        let refused = run(&mut s, "bulk insert dbo.b from '/in/twice.txt'");
+        assert!(refused.contains("Msg 2601") && refused.contains("'dbo.o'"), "{refused}");
+        let sums = run(&mut s, "select concat(g, ' ', n, ' ', v) as r from dbo.s with (noexpand) order by g");
+        assert!(sums.contains("1 2 11\n2 1 7\n(2 rows)"), "{options}: {sums}");
+        let rows = run(&mut s, "select concat(v, ' ', id) as r from dbo.o with (noexpand) order by v");
+        assert!(rows.contains("5 1\n6 2\n7 3\n(3 rows)"), "{options}: {rows}");
+    }
+}
+
+/// Rows that are loaded under the table's lock alone belong to joins with what others add meanwhile.
+#[test]
+fn who_changes_the_other_side_of_an_indexed_join_waits_for_a_load() {
+    let engine = engine(&[("/in/a.txt", b"1\tone\n")]);
+    let (mut a, mut b) = (connect(&engine), connect(&engine));
+    run(&mut a, "create table dbo.l (id int not null primary key, name varchar(10) not null)");
+    run(&mut a, "create table dbo.r (id int not null primary key, l int not null)");
+    run(
+        &mut a,
+        "create view dbo.j with schemabinding as select r.id, l.name from dbo.r join dbo.l on l.id = r.l",
+    );
+    run(&mut a, "create unique clustered index cx on dbo.j (id)");
+    run(&mut a, "begin transaction; bulk insert dbo.l from '/in/a.txt' with (tablock)");
+    let refused = run(&mut b, "set lock_timeout 0; insert dbo.r values (1, 1)");
+    assert!(refused.contains("Msg 1222"), "{refused}");
+    run(&mut a, "commit");
+    run(&mut b, "insert dbo.r values (1, 1)");
+    let rows = run(&mut a, "select concat(id, ' ', name) as r from dbo.j with (noexpand)");
+    assert!(rows.contains("1 one"), "{rows}");
 }

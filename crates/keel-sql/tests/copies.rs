@@ -342,3 +342,33 @@ fn policies_and_masks_hold_on_a_secondary() {
     pair.ship();
     assert_eq!(seen(&mut far), "1|xxxx");
 }
+
+/// The rows of an indexed view come to a secondary with the log, and are kept there when it has become the primary.
+#[test]
+fn indexed_views_are_kept_on_whichever_copy_is_primary() {
+    let mut pair = Pair::new(&[
+        "CREATE TABLE dbo.item (id int PRIMARY KEY, kind int NOT NULL, price int NOT NULL); INSERT dbo.item VALUES (1, 1, 10), (2, 1, 20)",
+        "CREATE VIEW dbo.kinds WITH SCHEMABINDING AS SELECT kind, COUNT_BIG(*) AS n, SUM(price) AS price FROM dbo.item GROUP BY kind",
+    ]);
+    change(&mut reader(&pair.primary), "CREATE UNIQUE CLUSTERED INDEX cx ON dbo.kinds (kind)");
+    let stored = "SELECT * FROM dbo.kinds WITH (NOEXPAND) ORDER BY kind";
+    let astray = "SELECT COUNT(*) AS astray FROM (SELECT * FROM dbo.kinds EXCEPT SELECT * FROM dbo.kinds WITH (NOEXPAND)) AS d OPTION (EXPAND VIEWS)";
+    for round in 0..3 {
+        change(
+            &mut reader(&pair.primary),
+            &format!(
+                "INSERT dbo.item VALUES (1{round}, {round}, 5); UPDATE dbo.item SET price = price + 1 WHERE id = 1;
+                 CREATE INDEX ix{round} ON dbo.kinds (n)"
+            ),
+        );
+        pair.ship();
+        let there = run(&mut reader(&pair.secondary), stored);
+        assert_eq!(there, run(&mut reader(&pair.primary), stored));
+        assert!(run(&mut reader(&pair.secondary), astray).lines().any(|l| l.trim() == "0"));
+        let hinted = format!("SELECT * FROM dbo.kinds WITH (NOEXPAND, INDEX (ix{round})) ORDER BY kind");
+        assert_eq!(there, run(&mut reader(&pair.secondary), &hinted));
+        pair.swap();
+    }
+    let rows = run(&mut reader(&pair.primary), stored);
+    assert!(rows.contains("1    | 3 | 38") && rows.contains("2    | 1 | 5"), "{rows}");
+}

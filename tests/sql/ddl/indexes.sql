@@ -38,3 +38,12 @@ GO
 create index i on twice (b, a) include (c)
 -- Rows with the same key come out of a join in the order in which they came in.
 select c.name from sys.indexes i join sys.index_columns ic on ic.object_id = i.object_id and ic.index_id = i.index_id join sys.columns c on c.object_id = ic.object_id and c.column_id = ic.column_id where i.object_id = object_id('twice') order by i.name
+GO
+-- A clustered index that is a table's only one is made anew.
+create table only_one (a int not null, b int not null)
+create clustered index ci on only_one (a)
+insert only_one values (1, 2), (2, 1)
+create unique clustered index ci on only_one (b) with (drop_existing = on)
+select a, b from only_one with (index (ci))
+select name, is_unique from sys.indexes where object_id = object_id('only_one')
+drop table only_one

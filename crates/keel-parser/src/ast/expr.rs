@@ -225,6 +225,60 @@ pub enum ExprKind {
 }
 
 impl Expr {
+    /// The expressions it is made of, those of its window too; not those of queries in it.
+    #[must_use]
+    pub fn children(&self) -> Vec<&Expr> {
+        use ExprKind as K;
+        match &self.kind {
+            K::Literal(_)
+            | K::Default
+            | K::Variable(_)
+            | K::GlobalVariable(_)
+            | K::Column(_)
+            | K::Pseudo { .. }
+            | K::Subquery(_)
+            | K::Exists(_)
+            | K::NextValueFor { .. }
+            | K::OdbcLiteral { .. }
+            | K::ColumnUpdated(_) => Vec::new(),
+            K::Unary { operand, .. }
+            | K::Cast { operand, .. }
+            | K::Parse { operand, .. }
+            | K::Collate { operand, .. }
+            | K::IsNull { operand, .. }
+            | K::Not(operand)
+            | K::Property { target: operand, .. }
+            | K::Quantified { left: operand, .. }
+            | K::InQuery { operand, .. }
+            | K::FullText { search: operand, .. } => vec![operand],
+            K::Binary { left, right, .. }
+            | K::Compare { left, right, .. }
+            | K::IsDistinctFrom { left, right, .. }
+            | K::NullIf(left, right)
+            | K::AtTimeZone { operand: left, zone: right } => vec![left, right],
+            K::Case { operand, whens, otherwise } => {
+                let whens = whens.iter().flat_map(|(when, then)| [when, then]);
+                operand.as_deref().into_iter().chain(whens).chain(otherwise.as_deref()).collect()
+            }
+            K::Iif { condition, then, otherwise } => vec![condition, then, otherwise],
+            K::Convert { operand, style, .. } => {
+                std::iter::once(&**operand).chain(style.as_deref()).collect()
+            }
+            K::Trim { chars, operand, .. } => std::iter::once(&**operand).chain(chars.as_deref()).collect(),
+            K::Function(call) => call.children(),
+            K::Coalesce(list) | K::Logical { terms: list, .. } => list.iter().collect(),
+            K::StaticMethod { args, .. } => args.iter().flatten().collect(),
+            K::Method { target, args, .. } | K::Mutated { target, args, .. } => {
+                std::iter::once(&**target).chain(args).collect()
+            }
+            K::Between { operand, low, high, .. } => vec![operand, low, high],
+            K::Like { operand, pattern, escape, .. } => {
+                [&**operand, &**pattern].into_iter().chain(escape.as_deref()).collect()
+            }
+            K::InList { operand, list, .. } => std::iter::once(&**operand).chain(list).collect(),
+        }
+    }
+
     /// Whether it is a condition rather than a value.
     #[must_use]
     pub fn is_condition(&self) -> bool {
@@ -275,6 +329,17 @@ pub struct FunctionCall {
     /// `IGNORE NULLS` (true) or `RESPECT NULLS` (false).
     pub ignore_nulls: Option<bool>,
     pub over: Option<Over>,
+}
+
+impl FunctionCall {
+    fn children(&self) -> Vec<&Expr> {
+        let ordered = self.within_group.iter().flatten().map(|item| &item.expr);
+        let over = self
+            .over
+            .iter()
+            .flat_map(|over| over.partition_by.iter().chain(over.order_by.iter().map(|item| &item.expr)));
+        self.args.iter().chain(ordered).chain(over).collect()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::{
     ArcTable, Binder, BoundQuery, CteEntry, LOCATOR, Member, RecursiveFrame, Scope, Source, SourceColumn,
     parse_error, same_name,
 };
-use crate::catalog::{ModuleDef, ModuleKind};
+use crate::catalog::{ModuleDef, ModuleKind, ObjectId};
 use crate::errors::{self, Result};
 use crate::expr::{CmpOp, Expr, Slot};
 use crate::scope::{NameParts, ObjectRef, VirtualTable};
@@ -191,6 +191,7 @@ impl Binder<'_> {
         self.scope.note_read(&object);
         match object {
             ObjectRef::Table(table) => {
+                refuse_no_expand(hints, name)?;
                 let hints = self.hints(hints, Some(&table))?;
                 let schema = alias.is_none().then(|| self.scope.schema_name(table.database, table.schema_id));
                 let bound = match self.system_time.clone() {
@@ -206,6 +207,14 @@ impl Binder<'_> {
                 Ok(self.virtual_table(table, &exposed, Vec::new(), alias.is_none(), name))
             }
             ObjectRef::Module(module) if module.kind == ModuleKind::View => {
+                if let Some(rows) = self.stored_view(&module, hints, name)? {
+                    let hints = self.hints(hints, Some(&rows))?;
+                    let schema =
+                        alias.is_none().then(|| self.scope.schema_name(rows.database, rows.schema_id));
+                    let bound = self.stored(rows, &exposed, schema, hints)?;
+                    self.note_source(ObjectRef::Module(module), &bound.1[0]);
+                    return Ok(bound);
+                }
                 let bound = self.view(&module)?;
                 let (rel, mut sources) = self.derived(bound, &exposed, &[])?;
                 if let (None, Some(s), Some(source)) = (alias, &name.schema, sources.first_mut()) {
@@ -327,6 +336,34 @@ impl Binder<'_> {
             Source { alias: alias.to_owned(), schema, columns, get: None, locator: None, hidden: Vec::new() };
         let rel = Rel::Virtual { table: VirtualRef(table), alias: alias.to_owned(), args, first_slot };
         (rel, vec![Rc::new(source)])
+    }
+
+    /// The rows of an indexed view, where a reference reads them and not the view's tables: NOEXPAND asks for that, and EXPAND
+    /// VIEWS, masked columns, or SET options with which they might be others than the query's, for the tables.
+    fn stored_view(
+        &self,
+        module: &ModuleDef,
+        hints: &[ast::TableHint],
+        name: &ast::ObjectName,
+    ) -> Result<Option<ArcTable>> {
+        let rows = module.rows.as_ref().filter(|rows| !rows.clustered().disabled);
+        let asked = hints.contains(&ast::TableHint::NoExpand);
+        let Some(rows) = rows else { return refuse_no_expand(hints, name).map(|()| None) };
+        let wrong = self.scope.wrong_index_options();
+        if asked && !wrong.is_empty() {
+            return Err(errors::wrong_set_options("SELECT", &wrong.join(", ")));
+        }
+        // Masks are those that the tables have now: the query puts them where they belong.
+        let catalog = self.scope.catalog(rows.database);
+        let table = |id: &ObjectId| catalog.as_ref().and_then(|c| c.table_by_id(*id));
+        let is_masked = |t: ArcTable| t.columns.iter().any(|c| c.mask.is_some());
+        if rows.view_of.iter().filter_map(table).any(is_masked) {
+            return Ok(None);
+        }
+        // Without NOEXPAND hints about indexes mean nothing.
+        let hinted = hints.iter().any(|h| matches!(h, ast::TableHint::Index(_)));
+        let plain = wrong.is_empty() && !hinted && !self.expands_views && self.system_time.is_none();
+        Ok((asked || plain).then(|| rows.clone()))
     }
 
     /// Binds a view's query; names inside see neither the statement's CTEs nor its parameters.
@@ -652,6 +689,14 @@ impl Binder<'_> {
         }
         Ok(h)
     }
+}
+
+/// Error 8171 when NOEXPAND is said of what has no rows as a view.
+fn refuse_no_expand(hints: &[ast::TableHint], name: &ast::ObjectName) -> Result<()> {
+    if hints.contains(&ast::TableHint::NoExpand) {
+        return Err(errors::invalid_hint("noexpand", &name.to_string()));
+    }
+    Ok(())
 }
 
 fn find_index(table: &ArcTable, index: &ast::IndexRef) -> Result<usize> {

@@ -186,6 +186,9 @@ pub struct Binder<'a> {
     pub databases: Vec<DatabaseId>,
     /// MAXRECURSION in force.
     pub max_recursion: u32,
+    /// Indexed views are read by their tables, unless NOEXPAND says otherwise: EXPAND VIEWS, and where a view may be what
+    /// the statement changes.
+    pub(crate) expands_views: bool,
     next_get: u32,
     next_recursion: u32,
     ctes: Vec<CteEntry>,
@@ -263,6 +266,7 @@ impl<'a> Binder<'a> {
             slots: Vec::new(),
             databases: Vec::new(),
             max_recursion: 100,
+            expands_views: false,
             next_get: 0,
             next_recursion: 0,
             ctes: Vec::new(),
@@ -396,6 +400,14 @@ impl<'a> Binder<'a> {
         let result = f(self);
         self.ctes.truncate(before);
         self.namespaces.truncate(namespaces);
+        result
+    }
+
+    /// Runs `f`; what it binds may be changed, so that indexed views stand for their tables.
+    pub(crate) fn expanding<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.expands_views, true);
+        let result = f(self);
+        self.expands_views = before;
         result
     }
 

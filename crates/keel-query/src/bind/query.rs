@@ -85,8 +85,10 @@ impl Binder<'_> {
     /// Takes over the hints that change binding.
     pub fn query_hints(&mut self, hints: &[ast::QueryHint]) {
         for hint in hints {
-            if let ast::QueryHint::MaxRecursion(n) = hint {
-                self.max_recursion = u32::try_from(*n).unwrap_or(0);
+            match hint {
+                ast::QueryHint::MaxRecursion(n) => self.max_recursion = u32::try_from(*n).unwrap_or(0),
+                ast::QueryHint::Other(words) if words == "EXPAND VIEWS" => self.expands_views = true,
+                _ => {}
             }
         }
     }

@@ -39,6 +39,9 @@ pub struct Hints {
     pub committed: bool,
     /// REPEATABLEREAD.
     pub repeatable: bool,
+    /// What the statement writes depends on the rows that are read: in a snapshot transaction those that others have changed
+    /// since are a conflict. Comes with `repeatable`.
+    pub decisive: bool,
     /// HOLDLOCK, SERIALIZABLE.
     pub serializable: bool,
     /// SNAPSHOT.

@@ -65,6 +65,8 @@ impl Binder<'_> {
             }
             return self.assign_select(s, q);
         }
+        // A new table's columns are like those of the tables, identity included.
+        self.expands_views |= s.into.is_some();
         let query = self.query(q, None, false)?;
         let destination = match &s.into {
             Some(name) => Destination::Into(name.clone()),

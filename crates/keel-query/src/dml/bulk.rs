@@ -244,6 +244,7 @@ impl BulkInserter {
     ) -> Result<RunInfo> {
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         cx.subqueries = subquery_states(&self.subplans, None);
+        self.target.check_set_options(&cx, "BULK INSERT")?;
         let database = self.target.table.database;
         let mark = cx.txn(database)?.savepoint();
         let mut buffers = RowBuffers::default();
@@ -294,6 +295,7 @@ impl BulkInserter {
             }
         }
         self.target.check_awaited(cx, buffers, DmlAction::Insert.name())?;
+        super::indexed_view::settle(cx)?;
         Ok(info)
     }
 
@@ -324,6 +326,7 @@ impl BulkInserter {
         b.row = builder;
         let written = written?;
         if written {
+            target.note_new(cx, b)?;
             target.track(cx, b, ChangeKind::Insert, target.new_first)?;
             for n in 0..target.parents.len() {
                 target.check_parent(cx, b, n, DmlAction::Insert.name())?;

@@ -5,7 +5,7 @@ use super::cascade::{self, Child};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
 use super::update::{Found, find_target, guards_read, locate, merge_hints, reference, where_clause};
-use super::{Change, DmlPlan, decoders, renamed};
+use super::{Change, DmlPlan, decoders, refuse_view_rows, renamed};
 use crate::bind::rel::SlotSet;
 use crate::bind::{Binder, Scope};
 use crate::context::DmlAction;
@@ -44,6 +44,7 @@ fn delete_with(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Plan> {
         }
         None => return Err(errors::view_not_updatable(&found.source.alias)),
     };
+    refuse_view_rows(&table)?;
     let mut target = Target::new(binder, &table)?;
     if table.history_of.is_some() && !binder.scope.cleans_history() {
         return Err(errors::history_deleted(&target.full_name));
@@ -90,7 +91,7 @@ pub(crate) fn delete_plan(
     let before = target.blocks_before(planner, PredicateKind::BeforeDelete, old_first)?;
     let outputs = compile_outputs(planner, outputs)?;
     outputs.refuse_triggers(triggers, &target.name)?;
-    let shown = planner.show_change("Table Delete", "Delete", &target.table);
+    let shown = planner.show_change("Table Delete", "Delete", &target, None);
     let last = old_first + target.table.columns.len();
     let columns: Vec<usize> = need
         .iter()

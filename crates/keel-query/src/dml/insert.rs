@@ -2,9 +2,10 @@
 
 use super::block::Blocks;
 use super::foreign;
+use super::indexed_view::is_view_over;
 use super::output::bind_outputs;
 use super::target::Target;
-use super::{Assignment, Change, DmlPlan, column_position, view};
+use super::{Assignment, Change, DmlPlan, column_position, refuse_view_rows, view};
 use crate::bind::expr::{Clause, ExprCx};
 use crate::bind::rel::{Rel, SlotSet};
 use crate::bind::{Binder, BoundQuery, Scope};
@@ -121,6 +122,7 @@ pub fn compile_insert(scope: &dyn BindScope, insert: &ast::Insert) -> Result<Pla
 
 fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan> {
     let (table, names) = view::insert_target(binder, insert)?;
+    refuse_view_rows(&table)?;
     let columns = insert_columns(&table, &names)?;
     let mut target = Target::new(binder, &table)?;
     if table.history_of.is_some() {
@@ -326,7 +328,7 @@ pub(crate) fn assemble(
     let savepoint = savepoint || !target.blocks.is_empty();
     let triggers = !silent && planner.binder.scope.has_triggers(&target.table, DmlAction::Insert);
     outputs.refuse_triggers(triggers, &target.name)?;
-    let shown = planner.show_change("Table Insert", "Insert", &target.table);
+    let shown = planner.show_change("Table Insert", "Insert", &target, None);
     let subplans = planner.subplans;
     let plan = DmlPlan {
         target: Arc::new(target),
@@ -375,7 +377,7 @@ pub(crate) fn insert_row(
 /// Whether a query reads a table.
 fn mentions(rel: &Rel, table: &TableDef) -> bool {
     if let Rel::Get(g) = rel
-        && foreign::same_table(&g.table, table)
+        && (foreign::same_table(&g.table, table) || is_view_over(&g.table, table))
     {
         return true;
     }

@@ -7,7 +7,7 @@ use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
 use super::update::{BoundSet, UpdateRow, bind_sets, changed_columns, compile_sets, masked_sets, reference};
 use super::view;
-use super::{Assignment, Change, DmlPlan, decoders, renamed, resolve_target};
+use super::{Assignment, Change, DmlPlan, decoders, refuse_view_rows, renamed, resolve_target};
 use crate::bind::expr::{Clause, ExprCx};
 use crate::bind::rel::{JoinKind, Rel, SlotSet};
 use crate::bind::{Binder, Scope, Source, SourceColumn};
@@ -167,6 +167,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let get = reference(&mut into, get).expect("the reference that was found");
     get.target = true;
     let (table, old_first, row_key) = (get.table.clone(), get.first_slot as usize, get.locator);
+    refuse_view_rows(&table)?;
     let mut target = Target::new(binder, &table)?;
     if table.history_of.is_some() {
         return Err(errors::history_merged(&target.full_name));
@@ -281,7 +282,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let all: Vec<usize> = (0..width).collect();
     let triggers = compiled.iter().any(|s: &MergeStep| planner.binder.scope.has_triggers(&table, s.action()));
     outputs.refuse_triggers(triggers, &target.name)?;
-    let shown = planner.show_change("Table Merge", "Merge", &target.table);
+    let shown = planner.show_change("Table Merge", "Merge", &target, None);
     let subplans = planner.subplans;
     let plan = DmlPlan {
         decode: decoders(&table, &all, old_first),

@@ -16,6 +16,7 @@
 //! | `block` | block predicates of security policies |
 //! | `period` | PERIOD FOR SYSTEM_TIME: versions of rows |
 //! | `track` | CHANGE_TRACKING: which rows changed |
+//! | `indexed_view` | views whose rows are stored: what a change of their tables does to them |
 //! | `view` | views and CTEs as targets |
 //! | `run` | execution |
 //! | `bulk` | inserting many rows without a statement |
@@ -25,6 +26,7 @@ pub mod bulk;
 pub mod cascade;
 pub mod delete;
 pub mod foreign;
+pub mod indexed_view;
 pub mod insert;
 pub mod merge;
 pub mod output;
@@ -134,6 +136,15 @@ impl DmlPlan {
         self.source.operator(counts)
     }
 
+    /// The tables of OUTPUT … INTO.
+    pub(crate) fn filled(&self) -> Vec<&TableDef> {
+        let into = self.outputs.iter().filter_map(|o| match o {
+            output::Output::Into(target, _) => Some(&*target.table),
+            output::Output::Client(_) => None,
+        });
+        into.collect()
+    }
+
     /// The actions the statement is made of, each once, whether or not rows met them.
     pub(crate) fn actions(&self) -> Vec<DmlAction> {
         match &self.change {
@@ -195,6 +206,14 @@ pub(crate) fn resolve_target(binder: &Binder<'_>, target: &ast::TableRef) -> Res
             None => Err(errors::invalid_object(&name.to_string())),
         },
     }
+}
+
+/// Error 8171 when what changes would be the stored rows of a view.
+pub(crate) fn refuse_view_rows(table: &TableDef) -> Result<()> {
+    if table.view_of.is_empty() {
+        return Ok(());
+    }
+    Err(Box::new(keel_types::SqlError { state: 1, ..*errors::invalid_hint("noexpand", &table.name) }))
 }
 
 /// Position of a column by name.

@@ -1,6 +1,7 @@
 //! Running a data change.
 
 use super::cascade::{Child, ChildAction};
+use super::indexed_view;
 use super::insert::InsertRow;
 use super::merge::{MergeRow, MergeStep};
 use super::output::Output;
@@ -45,7 +46,9 @@ impl DmlPlan {
         let mark = self.begin(cx)?;
         cx.txns.statement_begins();
         let State { root, dml, row, .. } = state;
-        let mut result = self.apply(&mut **root, dml, row, cx, sink).map_err(|e| match e.number {
+        let applied = self.apply(&mut **root, dml, row, cx, sink);
+        let applied = applied.and_then(|info| indexed_view::settle(cx).map(|()| info));
+        let mut result = applied.map_err(|e| match e.number {
             3960 => errors::snapshot_conflict(&self.target.name, &self.target.database),
             _ => e,
         });
@@ -64,7 +67,8 @@ impl DmlPlan {
         let database = self.target.table.database;
         self.lock_tables(cx)?;
         let mut marks = Marks::new();
-        if self.savepoint || self.target.history().is_some() || self.target.tracked.is_some() {
+        let beside = self.target.history().is_some() || self.target.tracked.is_some();
+        if self.savepoint || beside || !self.target.views.is_empty() {
             marks.push((database, cx.txn(database)?.savepoint()));
             for output in &self.outputs {
                 if let Output::Into(t, _) = output {
@@ -109,6 +113,7 @@ impl DmlPlan {
         cx: &mut Cx<'_>,
         sink: &mut dyn RowSink,
     ) -> Result<RunInfo> {
+        self.check_set_options(cx)?;
         b.changed.iter_mut().for_each(|c| *c = ChangedRows::default());
         self.begin_counts(b);
         let most = match cx.session.row_count_limit() {
@@ -124,6 +129,16 @@ impl DmlPlan {
             cx.session.identity_generated(identity);
         }
         Ok(info)
+    }
+
+    /// Error 1934 where indexed views cannot be kept under the session's SET options.
+    fn check_set_options(&self, cx: &Cx<'_>) -> Result<()> {
+        let statement = self.change.name();
+        self.target.check_set_options(cx, statement)?;
+        self.outputs.iter().try_for_each(|output| match output {
+            Output::Into(target, _) => target.check_set_options(cx, statement),
+            Output::Client(_) => Ok(()),
+        })
     }
 
     fn begin_counts(&self, b: &mut Buffers) {
@@ -182,6 +197,7 @@ impl DmlPlan {
         let info =
             self.apply(&mut *source, &mut buffers, &mut Vec::new(), cx, &mut crate::context::NoRows)?;
         if self.triggers && info.rows > 0 {
+            indexed_view::settle(cx)?;
             self.fire(&mut buffers, cx)?;
         }
         Ok(())

@@ -10,6 +10,7 @@ use crate::bind::rel::SlotInfo;
 use crate::bind::{ArcTable, Binder, Scope, Source, SourceColumn, parse_error};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::errors::{self, Error, Result};
+use crate::exec::Operator;
 use crate::exec::cx::Cx;
 use crate::expr::compile::{Code, Compiler, Pred};
 use crate::expr::{Expr, ExprKind, Slot};
@@ -18,7 +19,7 @@ use crate::usage::Sums;
 use keel_base::waits::lock_waits;
 use keel_store::row::{self, PatchBuilder, Row, RowBuilder, patch};
 use keel_types::collation::pages;
-use keel_types::key;
+use keel_types::key::{self, KeyColumn};
 use keel_types::{Length, SqlType, Value, cast, column};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -66,6 +67,10 @@ pub struct Target {
     pub period: Option<super::period::Period>,
     /// CHANGE_TRACKING.
     pub tracked: Option<super::track::Tracked>,
+    /// Indexed views over the table.
+    pub views: Vec<super::indexed_view::IndexedView>,
+    /// SET options of the statement's text, by name, with which the views over the table cannot be kept.
+    pub(super) wrong_options: Vec<&'static str>,
 }
 
 /// Buffers for building rows, reused from row to row.
@@ -84,6 +89,8 @@ pub struct RowBuffers {
     pub(super) awaited: Vec<(usize, Box<[u8]>)>,
     /// What the statement did so far.
     pub(crate) sums: Sums,
+    /// The running queries of the views over the table.
+    pub(super) views: Vec<Option<Box<dyn Operator>>>,
 }
 
 /// What keeps others from a row while it is added.
@@ -169,12 +176,20 @@ impl Target {
             rowversion: table.columns.iter().position(|c| c.ty == SqlType::RowVersion),
             period: None,
             tracked: None,
+            views: Vec::new(),
+            wrong_options: Vec::new(),
             table: table.clone(),
         };
         binder.unnoticed(|b| target.compile_rules(b))?;
         target.parents = super::foreign::parent_checks(binder, &target)?;
         target.period = super::period::Period::of(binder, &target)?;
         target.tracked = super::track::Tracked::of(binder, &target)?;
+        target.views = super::indexed_view::IndexedView::all(binder, &target)?;
+        if !target.views.is_empty() {
+            let options = scope.options();
+            let own = [("ANSI_NULLS", options.ansi_nulls), ("QUOTED_IDENTIFIER", options.quoted_identifier)];
+            target.wrong_options = own.into_iter().filter(|(_, on)| !on).map(|(name, _)| name).collect();
+        }
         Ok(target)
     }
 
@@ -278,6 +293,16 @@ impl Target {
         Ok(())
     }
 
+    /// Columns of the clustered key: position and encoding.
+    pub(super) fn key_columns(&self) -> &[(usize, KeyColumn)] {
+        &self.clustered.key
+    }
+
+    /// The error of a row in the new slots whose clustered key another row has.
+    pub(super) fn duplicate_key(&self, cx: &Cx<'_>) -> Error {
+        self.duplicate_error(cx, &self.clustered, self.new_first)
+    }
+
     /// Number of columns in a stored row.
     pub(super) fn width(&self) -> usize {
         self.width
@@ -301,7 +326,8 @@ impl Target {
         let parents = self.parents.iter().flat_map(|p| &p.columns);
         let blocks = self.read_by_blocks(PredicateKind::AfterInsert);
         let others = self.computed_inputs.iter().flatten().chain(rules).chain(parents).copied();
-        for i in clustered.chain(entries).chain(others).chain(blocks).chain(self.identity) {
+        let views = self.read_by_views(None);
+        for i in clustered.chain(entries).chain(others).chain(blocks).chain(views).chain(self.identity) {
             read[i] = true;
         }
         read
@@ -395,7 +421,11 @@ impl Target {
         let result =
             self.clustered_key(cx, self.new_first, &mut key).and_then(|()| self.insert_at(cx, b, &key));
         b.key = key;
-        result
+        let inserted = result?;
+        if inserted {
+            self.note_new(cx, b)?;
+        }
+        Ok(inserted)
     }
 
     fn insert_at(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8]) -> Result<bool> {
@@ -407,7 +437,7 @@ impl Target {
     }
 
     /// Inserts a row that is in its stored form already; its index entries are made from the new slots. The key and what
-    /// indexes hold must be there.
+    /// indexes hold must be there. No view hears of it yet.
     pub(super) fn insert_stored(
         &self,
         cx: &mut Cx<'_>,
@@ -521,6 +551,12 @@ impl Target {
 
     /// Deletes the row under `key` whose old values lie from `old_first`.
     pub fn delete(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], old_first: usize) -> Result<()> {
+        self.remove(cx, b, key, old_first)?;
+        self.note_gone(cx, b, old_first)
+    }
+
+    /// The same, and no view hears of it yet.
+    fn remove(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], old_first: usize) -> Result<()> {
         let tree = self.clustered.def.tree;
         let before = lock_waits();
         let done = cx.txn(self.table.database)?.delete(tree, key);
@@ -552,6 +588,19 @@ impl Target {
         changed: &[usize],
         old_first: usize,
     ) -> Result<()> {
+        self.replace(cx, b, key, old, changed, old_first)?;
+        self.note_changed(cx, b, changed, old_first)
+    }
+
+    fn replace(
+        &self,
+        cx: &mut Cx<'_>,
+        b: &mut RowBuffers,
+        key: &[u8],
+        old: &[u8],
+        changed: &[usize],
+        old_first: usize,
+    ) -> Result<()> {
         for column in changed {
             b.sums.columns[*column] += 1;
         }
@@ -561,7 +610,7 @@ impl Target {
             let same = new_key == key;
             if !same {
                 b.sums.moved += 1;
-                self.delete(cx, b, key, old_first)?;
+                self.remove(cx, b, key, old_first)?;
                 let inserted = self.insert_at(cx, b, &new_key);
                 b.old_key = new_key;
                 return match inserted? {
@@ -631,7 +680,7 @@ impl Target {
         }
         b.sums.moved += 1;
         if self.insert_at(cx, b, &new_key)? {
-            return Ok(());
+            return self.note_new(cx, b);
         }
         Err(self.duplicate_error(cx, &self.clustered, self.new_first))
     }
@@ -717,6 +766,7 @@ impl Target {
             needed.extend(&parent.columns);
         }
         needed.extend(self.tracked.iter().flat_map(super::track::Tracked::key));
+        needed.extend(self.read_by_views(Some(changed)));
         needed.sort_unstable();
         needed.dedup();
         needed
@@ -729,6 +779,7 @@ impl Target {
             self.indexes.iter().flat_map(|i| i.key.iter().map(|(c, _)| *c)).collect();
         needed.extend(self.tracked.iter().flat_map(super::track::Tracked::key));
         needed.extend(self.read_by_blocks(PredicateKind::BeforeDelete));
+        needed.extend(self.read_by_views(None));
         needed.sort_unstable();
         needed.dedup();
         needed

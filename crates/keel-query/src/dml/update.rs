@@ -4,7 +4,7 @@ use super::block::Blocks;
 use super::cascade::{self, Child};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
-use super::{Change, DmlPlan, decoders, renamed, resolve_target, view};
+use super::{Change, DmlPlan, decoders, refuse_view_rows, renamed, resolve_target, view};
 use crate::bind::expr::{Clause, ExprCx, arith_op};
 use crate::bind::from::join;
 use crate::bind::mask::Masks;
@@ -122,7 +122,7 @@ pub(crate) fn find_target(
     from: &[ast::TableSource],
     assigned: &[&ast::ColumnRef],
 ) -> Result<Found> {
-    let (mut rel, mut sources) = binder.from_clause(from, None)?;
+    let (mut rel, mut sources) = binder.expanding(|b| b.from_clause(from, None))?;
     let named = match &target.table {
         ast::TableRef::Named(n) => {
             let by_alias = sources.iter().find(|s| n.is_simple() && same_name(&s.alias, &n.name.text));
@@ -163,7 +163,7 @@ pub(crate) fn find_target(
                 },
             };
             let item = ast::TableSource { kind, span: ast::Span::default() };
-            let (own, mut own_sources) = binder.table_source(&item, None, &[])?;
+            let (own, mut own_sources) = binder.expanding(|b| b.table_source(&item, None, &[]))?;
             rel = if matches!(rel, Rel::One) { own } else { join(JoinKind::Inner, own, rel, Vec::new()) };
             let s = own_sources[0].clone();
             own_sources.append(&mut sources);
@@ -404,6 +404,7 @@ fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
         }
         None => return Err(errors::view_not_updatable(&found.source.alias)),
     };
+    refuse_view_rows(&table)?;
     let mut target = Target::new(binder, &table)?;
     if table.history_of.is_some() {
         return Err(errors::history_updated(&target.full_name));
@@ -575,7 +576,7 @@ pub(crate) fn update_plan(
             .map(|s| s - old_first)
             .collect()
     };
-    let shown = planner.show_change("Table Update", "Update", &target.table);
+    let shown = planner.show_change("Table Update", "Update", &target, Some(&changed));
     let parts = target.indexes.iter().any(|i| i.touched_by(&changed)) || target.moves(&changed);
     let savepoint = !located.single
         || parts

@@ -114,7 +114,7 @@ pub(crate) fn cte_source(
     let (name, alias, hints) = (name.clone(), alias.cloned(), hints.to_vec());
     let kind = ast::TableSourceKind::Named { name, alias, hints, sample: None, system_time: None };
     let item = ast::TableSource { kind, span: ast::Span::default() };
-    let (rel, sources) = binder.table_source(&item, None, &[])?;
+    let (rel, sources) = binder.expanding(|b| b.table_source(&item, None, &[]))?;
     Ok((rel, sources[0].clone()))
 }
 

@@ -400,7 +400,7 @@ impl State {
         if let Some(p) = &node.residual
             && !p.test(cx)?
         {
-            cx.txn(node.database)?.unlock_row(base, &self.base_key);
+            unlock_row(node, cx, base, &self.base_key)?;
             return Ok(false);
         }
         Ok(true)
@@ -416,7 +416,7 @@ impl State {
         if let Some(p) = &node.residual
             && !p.test(cx)?
         {
-            cx.txn(node.database)?.unlock_row(node.tree, &self.key);
+            unlock_row(node, cx, node.tree, &self.key)?;
             return Ok(false);
         }
         let key = std::mem::take(&mut self.key);
@@ -455,7 +455,7 @@ impl State {
             None => true,
         };
         if !keep {
-            cx.txn(node.database)?.unlock_row(lookup.tree, &self.base_key);
+            unlock_row(node, cx, lookup.tree, &self.base_key)?;
             return Ok(false);
         }
         expose(node, cx, &self.base_key, base);
@@ -498,14 +498,34 @@ fn lock_row(
     mode: LockMode,
     reads: &mut Reads,
 ) -> std::result::Result<bool, keel_node::TxnError> {
+    if locks_table_alone(node) {
+        return Ok(true);
+    }
     reads.row_locks += 1;
     if node.skip_locked {
         return txn.try_lock_row(tree, key, mode);
     }
     let before = lock_waits();
-    let locked = txn.lock_row(tree, key, mode).map(|()| true);
+    let locked = txn.lock_row(tree, key, mode);
     reads.lock_waits += lock_waits() - before;
-    locked
+    locked?;
+    if node.decisive {
+        txn.depend_on_row(tree, key)?;
+    }
+    Ok(true)
+}
+
+/// Whether rows that are only read need no locks beside the table's, under which nobody changes them.
+fn locks_table_alone(node: &Access) -> bool {
+    node.lock.is_none() && node.table_lock == Some(LockMode::Exclusive)
+}
+
+/// Gives the lock of a row back that did not qualify.
+fn unlock_row(node: &Access, cx: &mut Cx<'_>, tree: keel_base::TreeId, key: &[u8]) -> Result<()> {
+    if !locks_table_alone(node) {
+        cx.txn(node.database)?.unlock_row(tree, key);
+    }
+    Ok(())
 }
 
 /// Runs part of an access under NOWAIT: without waiting for locks.

@@ -306,15 +306,10 @@ pub fn percentile(values: &[Value], fraction: f64, discrete: bool) -> Value {
 
 /// SUM or AVG of exact numbers.
 fn exact(call: &AggregateCall, sum: i128, n: i64) -> Result<Value> {
-    let overflow = || keel_types::raise::overflow(call.ty);
     let average = call.func == AggFunc::Avg;
     match call.ty {
-        SqlType::Money => {
-            let v = if average { sum / i128::from(n) } else { sum };
-            // smallmoney and money are both ten-thousandths.
-            Ok(Value::Money(i64::try_from(v).map_err(|_| overflow())?))
-        }
         SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+            let overflow = || keel_types::raise::overflow(call.ty);
             let own = call.arg_ty.scale();
             let d = Decimal::new(sum, own);
             let d = if average {
@@ -324,10 +319,23 @@ fn exact(call: &AggregateCall, sum: i128, n: i64) -> Result<Value> {
             };
             Ok(Value::Decimal(d))
         }
+        ty => total(ty, if average { sum / i128::from(n) } else { sum }),
+    }
+}
+
+/// A sum as a value of its type, given in units of the type's last digit.
+pub(crate) fn total(ty: SqlType, sum: i128) -> Result<Value> {
+    let overflow = || keel_types::raise::overflow(ty);
+    match ty {
+        // smallmoney and money are both ten-thousandths.
+        SqlType::Money => Ok(Value::Money(i64::try_from(sum).map_err(|_| overflow())?)),
+        SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+            let d = Decimal::new(sum, scale);
+            if Decimal::fits(d, 38) { Ok(Value::Decimal(d)) } else { Err(overflow()) }
+        }
         ty => {
-            let v = if average { sum / i128::from(n) } else { sum };
             let (low, high) = crate::expr::library::int_range(ty).unwrap_or((i64::MIN, i64::MAX));
-            let v = i64::try_from(v).ok().filter(|v| (low..=high).contains(v)).ok_or_else(overflow)?;
+            let v = i64::try_from(sum).ok().filter(|v| (low..=high).contains(v)).ok_or_else(overflow)?;
             Ok(Value::Int(v))
         }
     }

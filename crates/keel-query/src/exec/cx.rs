@@ -1,6 +1,7 @@
 //! The state of one execution that expressions and operators share: [`Cx`].
 
 use crate::context::{Arithmetic, ExecCtx, FunctionInvoker, SessionInfo, Transactions, TriggerInvoker};
+use crate::dml::indexed_view::ViewDelta;
 use crate::errors::{self, Result};
 use crate::exec::Operator;
 use crate::exec::access::{IoCounters, decode_into};
@@ -74,6 +75,8 @@ pub struct Rare {
     share: Option<Arc<MemoryShare>>,
     /// It did not have all that the statement wanted.
     refused: bool,
+    /// What the statement does to indexed views and has not written yet.
+    pub views: Vec<ViewDelta>,
 }
 
 impl Drop for Cx<'_> {
@@ -167,6 +170,11 @@ impl<'a> Cx<'a> {
     /// What few executions have.
     pub fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
+    }
+
+    /// Whether the statement has changes of indexed views to write.
+    pub(crate) fn has_view_deltas(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| !rare.views.is_empty())
     }
 
     /// Counters of SET STATISTICS IO, when it is on.

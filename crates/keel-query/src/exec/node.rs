@@ -175,6 +175,8 @@ pub struct Access {
     pub skip_locked: bool,
     /// REPEATABLEREAD hint.
     pub repeatable: bool,
+    /// What is written depends on the rows: see [`crate::bind::rel::Hints::decisive`].
+    pub decisive: bool,
     /// SERIALIZABLE hint.
     pub serializable: bool,
     /// A serializable read locks its range row by row as far as it reads, rather than all of it at once: for TOP.

@@ -422,6 +422,9 @@ impl Planner<'_, '_> {
             Some(LockMode::Exclusive)
         } else if h.table {
             Some(LockMode::Shared)
+        } else if h.decisive {
+            // Keeps loads away, whose rows have no locks of their own.
+            Some(LockMode::IntentShared)
         } else {
             None
         };
@@ -438,6 +441,7 @@ impl Planner<'_, '_> {
             table_lock,
             skip_locked: h.skip_locked,
             repeatable: h.repeatable,
+            decisive: h.decisive,
             serializable: h.serializable,
             stepwise: path.first_rows,
             versioned: h.dirty || h.committed || h.snapshot,

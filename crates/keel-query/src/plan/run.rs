@@ -130,6 +130,14 @@ impl Plan {
             Body::Query { .. } | Body::Assign { .. } => None,
         }
     }
+    /// The tables that its OUTPUT clauses fill.
+    #[must_use]
+    pub fn filled(&self) -> Vec<&TableDef> {
+        match &self.body {
+            Body::Dml(dml) => dml.filled(),
+            Body::Query { .. } | Body::Assign { .. } => Vec::new(),
+        }
+    }
     /// SET SHOWPLAN_TEXT: one line per operator.
     #[must_use]
     pub fn explain(&self) -> Vec<String> {

@@ -5,6 +5,7 @@ use super::access::Path;
 use super::shown::{Object, Part, SeekKey, Shown};
 use crate::bind::rel::{Aggregate, Get, JoinKind, SortKey};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
+use crate::dml::Target;
 use crate::expr::{ArithOp, Expr, ExprKind, Slot};
 use keel_types::Value;
 use std::fmt::Write;
@@ -84,14 +85,17 @@ impl Planner<'_, '_> {
         )
     }
 
-    /// A change of a table's rows.
+    /// A change of a table's rows, or of these columns of them, and of the views that are kept with it.
     pub(crate) fn show_change(
         &self,
         physical: &'static str,
         logical: &'static str,
-        table: &TableDef,
+        target: &Target,
+        changed: Option<&[usize]>,
     ) -> Shown {
-        Shown::of(physical, logical, vec![self.object(table, "", None)])
+        let views = target.views_kept(changed).map(|rows| self.object(rows, "", Some(rows.clustered())));
+        let objects = std::iter::once(self.object(&target.table, "", None)).chain(views);
+        Shown::of(physical, logical, objects.collect())
     }
 
     fn conjunction_text(&self, parts: &[Expr]) -> String {

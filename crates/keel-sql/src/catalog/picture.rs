@@ -77,6 +77,8 @@ pub struct Picture {
     partition_functions: BTreeMap<i32, Arc<PartitionFunctionDef>>,
     partition_schemes: BTreeMap<i32, Arc<PartitionSchemeDef>>,
     policies: BTreeMap<ObjectId, Arc<PolicyDef>>,
+    /// Indexed views by the tables that they are made of.
+    indexed_views: BTreeMap<ObjectId, Vec<ObjectId>>,
     /// Version that brought a table or module as it is, of those changed since the catalog was read.
     changed: HashMap<ObjectId, u64, foldhash::fast::RandomState>,
     names: HashMap<NameKey, (CatalogKey, ObjectId), foldhash::fast::RandomState>,
@@ -103,6 +105,7 @@ impl Picture {
             partition_functions: BTreeMap::new(),
             partition_schemes: BTreeMap::new(),
             policies: BTreeMap::new(),
+            indexed_views: BTreeMap::new(),
             changed: HashMap::default(),
             names: HashMap::default(),
             type_names: HashMap::default(),
@@ -172,8 +175,14 @@ impl Picture {
                 }
                 self.tables.insert(d.object_id, d);
             }
-            CatalogObject::Module(d) => {
+            CatalogObject::Module(mut d) => {
                 self.names.insert((d.schema_id, fold(&d.name)), (key, d.object_id));
+                if d.rows.is_some() {
+                    adopt_rows(Arc::make_mut(&mut d), self.database);
+                }
+                for table in d.rows.iter().flat_map(|rows| &rows.view_of) {
+                    self.indexed_views.entry(*table).or_default().push(d.object_id);
+                }
                 self.modules.insert(d.object_id, d);
             }
             CatalogObject::Synonym(d) => {
@@ -226,6 +235,11 @@ impl Picture {
             class::MODULE => {
                 if let Some(d) = self.modules.remove(&key.id) {
                     self.names.remove(&(d.schema_id, fold(&d.name)));
+                    for table in d.rows.iter().flat_map(|rows| &rows.view_of) {
+                        if let Some(views) = self.indexed_views.get_mut(table) {
+                            views.retain(|v| *v != key.id);
+                        }
+                    }
                 }
             }
             class::SYNONYM => {
@@ -334,6 +348,23 @@ impl Picture {
     /// All tables by id.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
         self.tables.values()
+    }
+
+    /// The rows of indexed views, as tables, by the views' ids.
+    pub fn view_rows(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        self.modules.values().filter_map(|m| m.rows.as_ref())
+    }
+
+    /// All that has rows and indexes: tables, and indexed views.
+    pub fn stored(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        self.tables().chain(self.view_rows())
+    }
+
+    /// A table, or an indexed view's rows, by id.
+    #[must_use]
+    pub fn stored_by_id(&self, id: ObjectId) -> Option<Arc<TableDef>> {
+        let view = || self.modules.get(&id)?.rows.clone();
+        self.table_by_id(id).or_else(view)
     }
 
     /// All modules by id.
@@ -456,12 +487,25 @@ impl Picture {
     /// Greatest tree id in use.
     #[must_use]
     pub fn max_tree(&self) -> u32 {
-        let indexes = self.tables.values().flat_map(|t| t.indexes.iter().map(|i| i.tree.0));
+        let indexes = self.stored().flat_map(|t| t.indexes.iter().map(|i| i.tree.0));
         let tracking = self.tables.values().filter_map(|t| t.change_tracking.as_ref());
         let tracking = tracking.flat_map(|t| [t.changes.0, t.by_key.0]);
         let versions = self.settings().change_trees.map(|t| t.versions.0.max(t.transactions.0));
         indexes.chain(tracking).chain(versions).max().unwrap_or(0)
     }
+}
+
+/// Lets the rows of an indexed view have the view's own name and place: it may have been renamed or moved, and a copy, seeded
+/// or restored, has another id than the database that its definitions were written in.
+fn adopt_rows(view: &mut ModuleDef, database: DatabaseId) {
+    let Some(rows) = &mut view.rows else { return };
+    if rows.name == view.name && rows.schema_id == view.schema_id && rows.database == database {
+        return;
+    }
+    let rows = Arc::make_mut(rows);
+    rows.database = database;
+    rows.schema_id = view.schema_id;
+    rows.name.clone_from(&view.name);
 }
 
 /// `sys.objects.type` of a module.
@@ -582,6 +626,10 @@ impl Catalog for Picture {
     fn policies_on(&self, object: ObjectId) -> Vec<Arc<PolicyDef>> {
         let guards = |p: &&Arc<PolicyDef>| p.enabled && p.predicates_on(object).next().is_some();
         self.policies.values().filter(guards).cloned().collect()
+    }
+    fn indexed_views(&self, table: ObjectId) -> Vec<Arc<ModuleDef>> {
+        let views = self.indexed_views.get(&table).into_iter().flatten();
+        views.filter_map(|id| self.modules.get(id).cloned()).collect()
     }
     fn triggers(&self, table: ObjectId) -> Vec<Arc<ModuleDef>> {
         self.modules.values().filter(|m| m.parent == table && m.trigger.is_some()).cloned().collect()

@@ -6,8 +6,10 @@ use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner};
+use crate::session::scope::Scope;
 use keel_parser::ast;
 use keel_parser::to_text::quote_name;
+use keel_query::RowBuffer;
 use keel_query::catalog::{Catalog as _, TableDef};
 use keel_types::SqlError;
 use keel_types::error::Result;
@@ -36,7 +38,7 @@ impl Runner<'_> {
             self.report(&SqlError::new(8939, 16, 98, text));
             found += 1;
         }
-        for table in picture.tables() {
+        for table in picture.stored() {
             found += self.tell_of_table(&entry, table, quiet)?;
         }
         if !quiet || found > 0 {
@@ -77,10 +79,51 @@ impl Runner<'_> {
             let text = format!("There are {rows} rows in {pages} pages for object \"{}\".", table.name);
             self.report(&SqlError::new(2593, 10, 1, text));
         }
-        for problem in &problems {
-            self.report(&SqlError::new(8951, 16, 1, problem.clone()));
+        let mut problems: Vec<(i32, String)> = problems.into_iter().map(|p| (8951, p)).collect();
+        problems.extend(self.check_view(entry, table)?);
+        for (number, problem) in &problems {
+            self.report(&SqlError::new(*number, 16, 1, problem.clone()));
         }
         Ok(problems.len())
+    }
+
+    /// Of an indexed view: whether its rows are those of its query. Errors 8907 and 8908.
+    fn check_view(&mut self, entry: &DatabaseEntry, rows: &TableDef) -> Result<Vec<(i32, String)>> {
+        let mut problems = Vec::new();
+        if rows.view_of.is_empty() || rows.clustered().disabled {
+            return Ok(problems);
+        }
+        let schema = self.info.picture(&self.entry_of(entry.id)?).schema_name(rows.schema_id);
+        let name = format!("{}.{}", quote_name(&schema.unwrap_or_default()), quote_name(&rows.name));
+        let columns: Vec<String> = rows.columns.iter().map(|c| quote_name(&c.name)).collect();
+        let columns = columns.join(", ");
+        let (stored, asked) = (format!("{name} with (noexpand)"), name);
+        let checks = [
+            (8907, &stored, &asked, "contains rows that were not produced by the view definition"),
+            (8908, &asked, &stored, "does not contain all rows that the view definition produces"),
+        ];
+        for (number, more, less, text) in checks {
+            let query = format!(
+                "select top (1) 1 from (select {columns} from {more} except select {columns} from {less}) as [$d] option (expand views)"
+            );
+            if self.finds_row(entry, &query)? {
+                problems.push((number, format!(
+                    "The spatial index, XML index or indexed view '{}' (object ID {}) {text}. This does not necessarily represent an integrity issue with the data in this database.",
+                    rows.name, rows.object_id
+                )));
+            }
+        }
+        Ok(problems)
+    }
+
+    fn finds_row(&mut self, entry: &DatabaseEntry, query: &str) -> Result<bool> {
+        let batch = keel_parser::parse_batch(query, keel_parser::ParseOptions::default());
+        let statement = batch.map_err(crate::run::parse_error)?.statements.remove(0);
+        let ast::StatementKind::Select(select) = statement.kind else { return Ok(false) };
+        let plan = keel_query::compile_select(&Scope::bare(self.info, entry.id), &select)?;
+        let mut found = RowBuffer::default();
+        plan.run(&mut self.context_with(&mut []), &mut found)?;
+        Ok(!found.rows.is_empty())
     }
 
     /// Reads every row of a table and every entry of its indexes, and compares their numbers.

@@ -104,10 +104,10 @@ impl Runner<'_> {
         let found = match number {
             Some(id) => {
                 let picture = self.info.picture(&self.info.current_database());
-                picture.tables().find(|t| t.object_id == id).cloned()
+                picture.stored_by_id(id)
             }
             None if name.is_empty() => None,
-            None => super::find_table(&self.ddl_scope(program), &crate::run::procedure_name(&name)?),
+            None => self.stored_object(program, &crate::run::procedure_name(&name)?),
         };
         let table = found.ok_or_else(|| errors::dbcc_no_object(&name))?;
         Ok((name, table))
@@ -385,7 +385,7 @@ impl Runner<'_> {
         let entry = self.info.current_database();
         let tables = match d.args.first() {
             Some(_) => vec![self.dbcc_table(program, frame, d)?.1],
-            None => self.info.picture(&entry).tables().cloned().collect(),
+            None => self.info.picture(&entry).stored().cloned().collect(),
         };
         let target = self.dbcc_name(program, frame, d.args.get(1))?;
         let root = entry.store.store().base().root();

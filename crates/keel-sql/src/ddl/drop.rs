@@ -156,13 +156,19 @@ impl Runner<'_> {
     ) -> Result<()> {
         match self.named(program, name) {
             Some((entry, Named::Module(module))) if kinds.contains(&module.kind) => {
-                self.lock_schema(entry.id, module.object_id)?;
+                match &module.rows {
+                    Some(rows) => self.lock_stored(rows)?,
+                    None => self.lock_schema(entry.id, module.object_id)?,
+                }
                 if crate::governor::classifier_is(&self.info.engine, entry.id, module.object_id) {
                     return Err(crate::governor::errors::is_classifier("drop", &module.name));
                 }
                 let what = format!("DROP {}", kind.to_uppercase());
                 self.refuse_bound(&what, name, &entry, module.object_id)?;
                 self.forget_predicates(&entry, module.object_id)?;
+                if let Some(rows) = &module.rows {
+                    self.forget_view_rows(rows)?;
+                }
                 let key = CatalogKey { class: object_class::MODULE, id: module.object_id };
                 self.change(&entry, CatalogOp::Remove(key))?;
                 for trigger in self.info.picture(&entry).triggers(module.object_id) {
@@ -247,6 +253,10 @@ impl Runner<'_> {
         let picture = self.info.picture(&entry);
         if picture.referencing(table.object_id).iter().any(|(t, _)| t.object_id != table.object_id) {
             return Err(errors::truncate_referenced(name));
+        }
+        if let Some(view) = picture.indexed_views(table.object_id).first() {
+            let error = *errors::referenced_by_object("TRUNCATE TABLE", name, &view.name);
+            return Err(Box::new(keel_types::SqlError { state: 2, ..error }));
         }
         if !t.partitions.is_empty() {
             if table.change_tracking.is_some() {

@@ -2,13 +2,15 @@
 
 use super::storage;
 use super::table::{TableBuilder, fill_factor, heap, option_on};
-use crate::catalog::fold;
+use crate::catalog::{Named, fold};
 use crate::errors;
 use crate::map::txn_error;
 use crate::program::Program;
 use crate::run::Runner;
 use keel_parser::ast::{self, AlterIndexAction};
-use keel_query::catalog::{Catalog as _, ColumnstoreDef, ContentIndexDef, IndexDef, IndexKind, TableDef};
+use keel_query::catalog::{
+    Catalog as _, ColumnstoreDef, ContentIndexDef, IndexDef, IndexKind, ModuleKind, TableDef,
+};
 use keel_query::{EntrySort, SessionInfo as _};
 use keel_store::row::RowBuilder;
 use keel_types::error::Result;
@@ -21,6 +23,10 @@ const ENTRIES_PER_LOOK: u32 = 512;
 
 mod content;
 mod disable;
+mod view;
+mod view_rules;
+
+pub(crate) use view::{is_indexable, shape_of};
 
 impl Runner<'_> {
     pub(super) fn table_for_index(
@@ -31,7 +37,9 @@ impl Runner<'_> {
         let found = super::find_table(&self.ddl_scope(program), name);
         let Some(table) = found else {
             return Err(match self.named(program, name) {
-                Some((_, crate::catalog::Named::Module(_))) => errors::not_supported("An index on a view"),
+                Some((_, Named::Module(view))) if view.kind == ModuleKind::View => {
+                    return self.rows_of_view(program, name);
+                }
                 _ => errors::no_table_for_index(name),
             });
         };
@@ -41,6 +49,9 @@ impl Runner<'_> {
     }
 
     pub(super) fn create_index(&mut self, program: &Program, c: &ast::CreateIndex) -> Result<()> {
+        if self.is_first_of_view(program, c)? {
+            return self.materialize_view(program, c);
+        }
         let table = self.table_for_index(program, &c.table)?;
         if let Some(content) = &c.content {
             return self.create_content_index(&table, c, content);
@@ -59,7 +70,10 @@ impl Runner<'_> {
         }
         let existing = table.indexes.iter().position(|i| fold(&i.name) == fold(&c.name.text));
         if existing.is_some() && !option_on(&c.options, "DROP_EXISTING") {
-            return Err(errors::index_exists(&c.table, &c.name.text));
+            return Err(match table.view_of.is_empty() {
+                true => errors::index_exists(&c.table, &c.name.text),
+                false => errors::view_index_exists(&c.table, &c.name.text),
+            });
         }
         let mut base = (*table).clone();
         let mut discarded = Vec::new();
@@ -68,7 +82,10 @@ impl Runner<'_> {
         }
         let clustered = c.clustered.unwrap_or(false);
         if clustered && let Some(other) = base.indexes.iter().find(|i| i.kind == IndexKind::Clustered) {
-            return Err(errors::second_clustered(&c.table, &other.name));
+            return Err(match table.view_of.is_empty() {
+                true => errors::second_clustered(&c.table, &other.name),
+                false => errors::second_clustered_of_view(&c.table, &other.name),
+            });
         }
         let entry = self.entry_of(table.database)?;
         let index = {
@@ -92,10 +109,15 @@ impl Runner<'_> {
                 disabled: false,
                 ignore_dup_key: option_on(&c.options, "IGNORE_DUP_KEY"),
                 fill_factor: fill_factor(&c.options).unwrap_or(0),
-                partitioned: builder.partitioning_of_index(c.filegroup.as_ref())?,
+                // Where nothing is said it stays with the table, also when the clustered index is made anew.
+                partitioned: match &c.filegroup {
+                    Some(on) => builder.partitioning(on)?,
+                    None => table.clustered().partitioned,
+                },
             }
         };
         super::placement::check_unique(&base, &index)?;
+        self.check_view_key(&table, &index)?;
         if let Some(by) = index.partitioned {
             self.lock_scheme(&entry, by)?;
         }
@@ -142,13 +164,13 @@ impl Runner<'_> {
             let found = base.columns.iter().find(|o| fold(&o.name) == fold(&column.name.text));
             columns.push(found.ok_or_else(|| errors::no_column_in_table(&column.name.text))?.column_id);
         }
-        if clustered && c.filegroup.is_some() {
+        if clustered && let Some(on) = &c.filegroup {
             // The rows go where the index of all columns is.
             let entry = self.entry_of(table.database)?;
             let scope = self.ddl_scope(program);
             let mut builder = TableBuilder::new(&scope, &entry, table.schema_id, &table.name);
             builder.table = base.clone();
-            base.indexes[0].partitioned = builder.partitioning_of_index(c.filegroup.as_ref())?;
+            base.indexes[0].partitioned = builder.partitioning(on)?;
             self.lock_schemes(&entry, &base)?;
         }
         base.columnstores.push(ColumnstoreDef {
@@ -179,20 +201,13 @@ impl Runner<'_> {
             let (key, row) = maker.entry(&bytes, clustered_key);
             sort.push(key, row)?;
         }
-        self.put_sorted(table, table, index, sort)
+        self.put_sorted(table, index, sort)
     }
 
-    /// Puts sorted entries into the tree of an index of `new`; equal keys of a unique one are error 1505, whose text shows a row of
-    /// `old`.
-    fn put_sorted(
-        &mut self,
-        old: &TableDef,
-        new: &TableDef,
-        index: &IndexDef,
-        sort: EntrySort,
-    ) -> Result<()> {
+    /// Puts sorted entries into the tree of an index; equal keys of a unique one are error 1505, whose text shows a row.
+    fn put_sorted(&mut self, table: &TableDef, index: &IndexDef, sort: EntrySort) -> Result<()> {
         let info = self.info;
-        let txn = self.txns_dyn().transaction(new.database)?;
+        let txn = self.txns_dyn().transaction(table.database)?;
         let mut sorted = sort.finish()?;
         let mut before: Option<Vec<u8>> = None;
         let mut entries = 0u32;
@@ -203,7 +218,9 @@ impl Runner<'_> {
             }
             if index.unique {
                 if before.as_deref() == Some(key) {
-                    return Err(self.duplicate(old, index, key));
+                    let whole = index.kind == IndexKind::Clustered;
+                    let values = whole.then(|| storage::decode_row(table, row));
+                    return Err(self.duplicate(table, index, key, values));
                 }
                 let before = before.get_or_insert_default();
                 before.clear();
@@ -214,10 +231,17 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Error 1505, with the values of the first row that has a key.
-    fn duplicate(&mut self, table: &TableDef, index: &IndexDef, key: &[u8]) -> Box<SqlError> {
+    /// Error 1505, with the values of a row that has a key: those given, or of the first in the table.
+    fn duplicate(
+        &mut self,
+        table: &TableDef,
+        index: &IndexDef,
+        key: &[u8],
+        values: Option<Vec<Value>>,
+    ) -> Box<SqlError> {
         let info = self.info;
-        let shown = self.first_with_key(table, index, key).unwrap_or_default().map(|values| {
+        let values = values.or_else(|| self.first_with_key(table, index, key).unwrap_or_default());
+        let shown = values.map(|values| {
             let column = |id: i32| table.columns.iter().position(|c| c.column_id == id);
             let texts: Vec<String> = index
                 .key
@@ -278,7 +302,7 @@ impl Runner<'_> {
             }
             sort.push(&key, &encode_row(&base, &values))?;
         }
-        self.put_sorted(old, &base, first, sort)?;
+        self.put_sorted(&base, first, sort)?;
         for index in base.indexes.iter().skip(1) {
             self.build_index(&base, index)?;
         }
@@ -288,15 +312,19 @@ impl Runner<'_> {
 
     pub(super) fn drop_index(&mut self, program: &Program, d: &ast::DropIndex) -> Result<()> {
         for item in &d.items {
-            let found = super::find_table(&self.ddl_scope(program), &item.table);
+            let mut found = self.stored_object(program, &item.table);
             let name = format!("{}.{}", item.table, item.index.text);
+            if let Some(table) = &found {
+                self.lock_stored(table)?;
+                // Another session may have changed it while we waited.
+                found = self.stored_object(program, &item.table);
+            }
             let Some(table) = found else {
                 if d.if_exists {
                     continue;
                 }
                 return Err(errors::cannot_drop_missing("index", name));
             };
-            self.lock_schema(table.database, table.object_id)?;
             let at = table
                 .indexes
                 .iter()
@@ -318,6 +346,10 @@ impl Runner<'_> {
                 return Err(errors::cannot_drop_missing("index", name));
             };
             let index = &table.indexes[at];
+            if !table.view_of.is_empty() && index.kind == IndexKind::Clustered {
+                self.forget_view_rows(&table)?;
+                continue;
+            }
             if index.constraint_id != 0 {
                 let kind = if index.is_primary_key { "PRIMARY KEY" } else { "UNIQUE KEY" };
                 return Err(errors::index_of_constraint(name, kind));
@@ -372,6 +404,9 @@ impl Runner<'_> {
                 AlterIndexAction::Disable => self.disable_index(&mut new, at)?,
                 AlterIndexAction::Set => set_ignore_dup_key(&mut new.indexes[at], &a.options)?,
                 AlterIndexAction::Rebuild if index.kind == IndexKind::Clustered => {
+                    if index.disabled && !table.view_of.is_empty() {
+                        self.refill_view(&mut new)?;
+                    }
                     new.indexes[at].disabled = false;
                 }
                 AlterIndexAction::Rebuild if index.disabled && index.kind == IndexKind::Nonclustered => {

@@ -42,6 +42,7 @@ mod trigger;
 
 pub(crate) use alter::mentions_column;
 pub(crate) use binding::Named as NamedByModule;
+pub(crate) use index::{is_indexable, shape_of};
 pub(crate) use policy::{RAISED as RAISED_BY_POLICIES, guarded_columns};
 pub(crate) use principal::is_of_server;
 pub(crate) use statistics::table_and_statistics;
@@ -237,6 +238,10 @@ impl Runner<'_> {
             .engine
             .database_by_id(table.database)
             .ok_or_else(|| errors::no_database(table.database.0))?;
+        if !table.view_of.is_empty() {
+            self.put_view_rows(&entry, table.object_id, Some(Arc::clone(&table)))?;
+            return Ok(table);
+        }
         self.put(&entry, CatalogObject::Table(Arc::clone(&table)))?;
         Ok(table)
     }

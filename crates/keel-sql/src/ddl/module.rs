@@ -90,6 +90,7 @@ impl Runner<'_> {
             trigger: facts.as_ref().map(|f| f.rows),
             events: facts.and_then(|f| f.events),
             execute_as: self.runs_as(&place, statement)?,
+            rows: None,
             created: old.as_ref().map_or(now, |o| o.created),
             modified: now,
         };
@@ -101,12 +102,18 @@ impl Runner<'_> {
             self.info.temp.borrow_mut().put_procedure(procedure);
             return Ok(());
         }
-        if old.is_some() {
-            self.lock_schema(place.entry.id, module.object_id)?;
+        if let Some(old) = &old {
+            match &old.rows {
+                Some(rows) => self.lock_stored(rows)?,
+                None => self.lock_schema(place.entry.id, module.object_id)?,
+            }
             if crate::governor::classifier_is(&self.info.engine, place.entry.id, module.object_id) {
                 return Err(crate::governor::errors::is_classifier("alter", &module.name));
             }
             self.refuse_bound("ALTER", name, &place.entry, module.object_id)?;
+        }
+        if let Some(rows) = old.as_ref().and_then(|o| o.rows.as_ref()) {
+            self.forget_view_rows(rows)?;
         }
         self.put(&place.entry, CatalogObject::Module(Arc::new(module)))
     }

@@ -173,7 +173,7 @@ impl Runner<'_> {
             |p: Option<keel_query::partition::PartitionedBy>| p.is_some_and(|p| schemes.contains(&p.scheme));
         let picture = self.info.picture(entry);
         let tables: Vec<ObjectId> = picture
-            .tables()
+            .stored()
             .filter(|t| t.indexes.iter().any(|i| on(i.partitioned)))
             .map(|t| t.object_id)
             .collect();
@@ -320,7 +320,7 @@ impl Runner<'_> {
             return Err(errors::cannot_drop_missing("partition scheme", name));
         };
         let id = scheme.data_space_id;
-        let mut indexes = picture.tables().flat_map(|t| &t.indexes);
+        let mut indexes = picture.stored().flat_map(|t| &t.indexes);
         if indexes.any(|i| i.partitioned.is_some_and(|p| p.scheme == id)) {
             return Err(errors::partition_scheme_in_use(name));
         }

@@ -52,16 +52,8 @@ impl TableBuilder<'_> {
         Ok(())
     }
 
-    /// By what a new index of a table that is there is partitioned.
-    pub(super) fn partitioning_of_index(&self, on: Option<&ast::Filegroup>) -> Result<Option<PartitionedBy>> {
-        match on {
-            Some(on) => self.partitioning(on),
-            None => Ok(self.table.clustered().partitioned),
-        }
-    }
-
-    /// What ON says; `None` for a filegroup.
-    fn partitioning(&self, on: &ast::Filegroup) -> Result<Option<PartitionedBy>> {
+    /// By what ON of a new index partitions it; `None` for a filegroup.
+    pub(super) fn partitioning(&self, on: &ast::Filegroup) -> Result<Option<PartitionedBy>> {
         let entry = self.scope.info.engine.database_by_id(self.entry.id);
         let picture = entry.map(|e| self.scope.info.picture(&e));
         let scheme = picture.as_ref().and_then(|p| p.partition_scheme_named(&on.name.text));
@@ -141,7 +133,7 @@ impl Runner<'_> {
             let scope = Scope::bare(self.info, table.database);
             let mut builder = TableBuilder::new(&scope, &entry, table.schema_id, &table.name);
             builder.table = table.clone();
-            builder.partitioning_of_index(Some(&on))?
+            builder.partitioning(&on)?
         };
         by.map_or(Ok(()), |by| self.lock_scheme(&entry, by))?;
         Ok(by)

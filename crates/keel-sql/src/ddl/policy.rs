@@ -110,6 +110,7 @@ impl Runner<'_> {
             self.change_predicate(program, &place.entry, &mut policy, p, change)?;
         }
         let mut guarded: Vec<ObjectId> = policy.predicates.iter().map(|p| p.target).collect();
+        refuse_under_indexed_view(&self.info.picture(&place.entry), &policy, &guarded)?;
         if policy.enabled {
             self.refuse_two_policies(&place.entry, &policy, &guarded)?;
         }
@@ -295,6 +296,16 @@ impl Runner<'_> {
         }
         Ok(())
     }
+}
+
+/// Error 33265: an indexed view has rows whoever looks at it.
+fn refuse_under_indexed_view(picture: &Picture, policy: &PolicyDef, guarded: &[ObjectId]) -> Result<()> {
+    for table in guarded.iter().filter_map(|id| picture.table_by_id(*id)) {
+        if let Some(view) = picture.indexed_views(table.object_id).first() {
+            return Err(errors::policy_under_indexed_view(&policy.name, &table.name, &view.name));
+        }
+    }
+    Ok(())
 }
 
 fn kind_of(change: &PredicateChange) -> PredicateKind {

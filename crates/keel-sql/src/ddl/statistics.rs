@@ -4,7 +4,6 @@
 //! that are to be known together; its definition lives in the table's. What a sample says is kept in memory, made again when a
 //! table has grown or shrunk by a quarter (unless that is switched off) and by UPDATE STATISTICS at once.
 
-use super::find_table;
 use crate::catalog::fold;
 use crate::errors;
 use crate::program::Program;
@@ -20,10 +19,10 @@ impl Runner<'_> {
     /// The table, locked. Error 2706 when there is none.
     fn table_for_statistics(&mut self, program: &Program, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
         let missing = || errors::table_does_not_exist(&name.name);
-        let table = find_table(&self.ddl_scope(program), name).ok_or_else(missing)?;
+        let table = self.stored_object(program, name).ok_or_else(missing)?;
         self.lock_schema(table.database, table.object_id)?;
         // Another session may have changed it while we waited.
-        find_table(&self.ddl_scope(program), name).ok_or_else(missing)
+        self.stored_object(program, name).ok_or_else(missing)
     }
 
     pub(super) fn create_statistics(&mut self, program: &Program, c: &ast::CreateStatistics) -> Result<()> {
@@ -60,9 +59,9 @@ impl Runner<'_> {
     pub(super) fn drop_statistics(&mut self, program: &Program, name: &ast::ObjectName) -> Result<()> {
         let missing = || errors::cannot_drop_missing("statistics", name);
         let (of, statistics) = table_and_statistics(name).ok_or_else(missing)?;
-        let table = find_table(&self.ddl_scope(program), &of).ok_or_else(missing)?;
+        let table = self.stored_object(program, &of).ok_or_else(missing)?;
         self.lock_schema(table.database, table.object_id)?;
-        let mut table = (*find_table(&self.ddl_scope(program), &of).ok_or_else(missing)?).clone();
+        let mut table = (*self.stored_object(program, &of).ok_or_else(missing)?).clone();
         if table.indexes.iter().any(|i| fold(&i.name) == fold(&statistics.text)) {
             return Err(errors::statistics_of_index(&statistics.text));
         }
@@ -78,7 +77,7 @@ impl Runner<'_> {
     /// all its statistics, and plans are made anew.
     pub(super) fn update_statistics(&mut self, program: &Program, u: &ast::UpdateStatistics) -> Result<()> {
         let missing = || errors::table_does_not_exist(&u.table.name);
-        let table = find_table(&self.ddl_scope(program), &u.table).ok_or_else(missing)?;
+        let table = self.stored_object(program, &u.table).ok_or_else(missing)?;
         for name in &u.names {
             let is = |other: &str| fold(other) == fold(&name.text);
             let known = table.indexes.iter().any(|i| is(&i.name))

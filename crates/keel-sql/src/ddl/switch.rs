@@ -156,6 +156,28 @@ impl Runner<'_> {
         Ok(())
     }
 
+    /// Errors 11401 and 11404: no index on a view goes with the rows of its tables' partitions here.
+    fn refuse_under_views(&self, table: &TableDef, is_target: bool) -> Result<()> {
+        let views = self.info.picture(&self.entry_of(table.database)?).indexed_views(table.object_id);
+        let Some(rows) = views.first().and_then(|view| view.rows.as_ref()) else { return Ok(()) };
+        let (name, view) = (self.full_name(table), self.full_name(rows));
+        if table.clustered().partitioned.is_some() && rows.clustered().partitioned.is_none() {
+            let index = &rows.clustered().name;
+            let text = format!(
+                "Table '{name}' is partitioned, but index '{index}' on indexed view '{view}' is not partitioned."
+            );
+            return Err(failed(11401, text));
+        }
+        if !is_target {
+            return Err(errors::not_supported("ALTER TABLE SWITCH of a table with indexed views"));
+        }
+        let text = format!(
+            "Target table '{name}' is referenced by {} indexed view(s), but source table is only referenced by 0 matching indexed view(s). Every indexed view on the target table must have at least one matching indexed view on the source table.",
+            views.len()
+        );
+        Err(failed(11404, text))
+    }
+
     /// The target of a SWITCH, locked. Errors 4902, 4955, 13546 and 13547.
     fn switch_target(
         &mut self,
@@ -175,6 +197,7 @@ impl Runner<'_> {
             if table.change_tracking.is_some() {
                 return Err(super::change_tracking::not_allowed("ALTER TABLE SWITCH"));
             }
+            self.refuse_under_views(table, way == "in")?;
             if table.versioning().is_some() || table.history_of.is_some() {
                 let (number, name) = (if way == "out" { 13546 } else { 13547 }, self.full_name(table));
                 let text = format!(

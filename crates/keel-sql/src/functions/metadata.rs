@@ -6,7 +6,7 @@ use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
-use keel_query::catalog::{Catalog as _, ColumnDef, IndexDef, IndexKind, ObjectId, TableDef};
+use keel_query::catalog::{Catalog as _, ColumnDef, IndexDef, IndexKind, ModuleKind, ObjectId, TableDef};
 use keel_query::scope::NameParts;
 use keel_types::error::Result;
 use keel_types::{Decimal, SqlType, Value};
@@ -273,7 +273,7 @@ fn table(info: &Info, id: Option<i64>) -> Option<Arc<TableDef>> {
     if let Some(t) = info.temp.borrow().by_id(id) {
         return Some(Arc::clone(t));
     }
-    current(info).table_by_id(id)
+    current(info).stored_by_id(id)
 }
 
 pub(super) fn col_name(info: &Info, args: &[Value]) -> Result<Value> {
@@ -287,6 +287,7 @@ pub(super) fn col_name(info: &Info, args: &[Value]) -> Result<Value> {
 fn named_table(info: &Info, name: &str) -> Option<Arc<TableDef>> {
     match find(info, name)?.1 {
         Named::Table(t) => Some(t),
+        Named::Module(view) => view.rows.clone(),
         _ => None,
     }
 }
@@ -311,6 +312,9 @@ pub(super) fn column_property(info: &Info, args: &[Value]) -> Result<Value> {
         let column = columns.iter().find(|c| fold(&c.name) == name);
         column.map_or(Value::Null, |c| one_column_property(columns, indexes, c, &property))
     };
+    if let Some(value) = view_column_property(info, number(args, 0), &name, &property) {
+        return Ok(value);
+    }
     if let Some(t) = table(info, number(args, 0)) {
         let period = t.columns.iter().position(|c| fold(&c.name) == name);
         let period = period.and_then(|i| Some((t.period_part(i)?, t.is_hidden(i))));
@@ -329,6 +333,28 @@ pub(super) fn column_property(info: &Info, args: &[Value]) -> Result<Value> {
         columns if columns.is_empty() => parameter_property(info, args),
         columns => Ok(of(&columns, &[])),
     }
+}
+
+/// What of a view's column decides whether it can be in an index; `None` for other columns and properties.
+fn view_column_property(info: &Info, id: Option<i64>, name: &str, property: &str) -> Option<Value> {
+    if !matches!(property, "isdeterministic" | "isprecise" | "isindexable") {
+        return None;
+    }
+    let entry = info.current_database();
+    let module = info.picture(&entry).module_by_id(i32::try_from(id?).ok()?).cloned()?;
+    if module.kind != ModuleKind::View {
+        return None;
+    }
+    let shape = crate::ddl::shape_of(info, &entry, &module).ok()?;
+    let column = shape.columns.into_iter().find(|c| fold(&c.name) == name)?;
+    let key =
+        column.ty.is_key_type() && column.deterministic && (!column.imprecise || column.origin.is_some());
+    let bound = crate::modules::is_schema_bound(&module);
+    Some(Value::Int(i64::from(match property {
+        "isdeterministic" => bound && column.deterministic,
+        "isprecise" => bound && !column.imprecise,
+        _ => bound && key,
+    })))
 }
 
 /// Digits, or characters of strings: -1 of the large types.

@@ -74,7 +74,11 @@ fn any_object_property(info: &Info, args: &[Value]) -> Result<Value> {
                 None => Value::Null,
             }
         }
-        "isindexable" if o.kind == "V" => flag(false),
+        "isindexable" if o.kind == "V" => {
+            let entry = info.current_database();
+            flag(module.is_some_and(|m| crate::ddl::is_indexable(info, &entry, m)))
+        }
+        "isindexed" if o.kind == "V" => flag(module.is_some_and(|m| m.rows.is_some())),
         "execisstartup" => if_procedure(module),
         "isconstraint" => is(&["PK", "UQ", "F", "C", "D"]),
         "ismsshipped" | "issystemtable" => flag(id < 0 && table.is_none()),

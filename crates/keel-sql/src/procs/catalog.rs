@@ -34,6 +34,7 @@ fn module(object_id: i32, text: &str) -> Option<(String, Arc<ModuleDef>)> {
         trigger: None,
         events: None,
         execute_as: None,
+        rows: None,
         created: 0,
         modified: 0,
     };

@@ -153,7 +153,7 @@ as
 select convert(sysname, db_name()) as TABLE_QUALIFIER, convert(sysname, schema_name(t.schema_id)) as TABLE_OWNER,
     convert(sysname, t.name) as TABLE_NAME, x.NON_UNIQUE, x.INDEX_QUALIFIER, x.INDEX_NAME, x.TYPE, x.SEQ_IN_INDEX,
     x.COLUMN_NAME, x.COLLATION, x.CARDINALITY, x.PAGES, x.FILTER_CONDITION
-from sys.tables t
+from sys.objects t
 join (
     select i.object_id, convert(smallint, 1 - i.is_unique) as NON_UNIQUE, convert(sysname, t.name) as INDEX_QUALIFIER,
         convert(sysname, i.name) as INDEX_NAME, convert(smallint, case i.type when 1 then 1 else 3 end) as TYPE,
@@ -162,7 +162,7 @@ join (
         convert(int, s.rows) as CARDINALITY, convert(int, s.data_kb / 8) as PAGES,
         convert(varchar(128), i.filter_definition) as FILTER_CONDITION
     from sys.indexes i
-    join sys.tables t on t.object_id = i.object_id
+    join sys.objects t on t.object_id = i.object_id
     join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id and k.key_ordinal > 0
     join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id
     join sys.spt_index_space_view s on s.object_id = i.object_id and s.index_id = i.index_id
@@ -171,7 +171,7 @@ join (
     select s.object_id, null, null, null, convert(smallint, 0), null, null, null, convert(int, s.rows),
         convert(int, s.data_kb / 8), null
     from sys.spt_index_space_view s where s.index_id < 2) x on x.object_id = t.object_id
-where t.name = @table_name and (@table_owner is null or schema_name(t.schema_id) = @table_owner)
+where t.type in ('U', 'V') and t.name = @table_name and (@table_owner is null or schema_name(t.schema_id) = @table_owner)
 order by 4, 7, 6, 8
 GO
 create procedure sys.sp_statistics_100 @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null,
@@ -541,6 +541,8 @@ begin
         exec sys.sp_helpindex @objname
         exec sys.sp_helpconstraint @objname, 'nomsg'
     end
+    else if objectproperty(@id, 'IsIndexed') = 1
+        exec sys.sp_helpindex @objname
 end
 if exists (select * from sys.parameters where object_id = @id)
     select p.name as Parameter_name, type_name(p.user_type_id) as Type, p.max_length as Length, p.precision as Prec, p.scale as Scale,

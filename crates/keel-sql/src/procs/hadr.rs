@@ -97,7 +97,7 @@ pub(super) fn sp_keel_checksum(runner: &mut Runner<'_>, _args: &[Argument]) -> O
     let sums = entry.store.logical_checksum(&view).map_err(|e| db_error(e, &entry.name()))?;
     let picture = entry.picture();
     let index_of = |tree| {
-        let indexes = picture.tables().flat_map(|t| t.indexes.iter().map(move |i| (t, i)));
+        let indexes = picture.stored().flat_map(|t| t.indexes.iter().map(move |i| (t, i)));
         indexes.into_iter().find(|(_, index)| index.tree == tree)
     };
     let rows: Vec<Vec<Value>> = sums

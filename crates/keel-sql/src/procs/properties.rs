@@ -94,6 +94,7 @@ impl Levels {
         let Some((kind, name)) = levels.next() else { return Some(object(id_of(&named)?)) };
         match (&named, kind) {
             (Named::Table(t), _) => part_of_table(picture, t, kind, name),
+            (Named::Module(m), "INDEX") => part_of_table(picture, m.rows.as_ref()?, kind, name),
             (Named::Module(m), "TRIGGER") => {
                 let trigger = |o: &&Arc<keel_query::catalog::ModuleDef>| {
                     o.parent == m.object_id && fold(&o.name) == fold(name)
@@ -302,7 +303,7 @@ fn path(picture: &Picture, p: &PropertyDef) -> Option<Vec<(&'static str, String)
                 path.push((kind(parent.kind), parent.name.to_owned()));
             }
             path.push((kind(own.kind), own.name.to_owned()));
-            let table = || picture.tables().find(|t| t.object_id == p.major);
+            let table = || picture.stored().find(|t| t.object_id == p.major);
             if class == property_class::INDEX {
                 let index = table()?.indexes.iter().find(|i| i.index_id == minor)?;
                 path.push(("INDEX", index.name.clone()));

@@ -150,13 +150,18 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
     }
 }
 
-/// The table of `[database.][schema.]table.part`, and the part.
+/// The table of `[database.][schema.]table.part`, or the rows of an indexed view, and the part.
 pub(super) fn owner_of_part(runner: &Runner<'_>, name: &str) -> keel_types::Result<(Arc<TableDef>, String)> {
     let mut parts = crate::functions::split_name(name);
     let part = parts.pop().ok_or_else(|| ambiguous(runner, name))?;
     let quoted: Vec<String> = parts.iter().map(|p| quote_name(p)).collect();
     let found = find_named(runner.info, &quoted.join("."));
-    let Some((entry, Named::Table(t))) = found else { return Err(ambiguous(runner, name)) };
+    let found = match found {
+        Some((entry, Named::Table(t))) => Some((entry, t)),
+        Some((entry, Named::Module(view))) => view.rows.clone().map(|rows| (entry, rows)),
+        _ => None,
+    };
+    let Some((entry, t)) = found else { return Err(ambiguous(runner, name)) };
     let here = entry.id == runner.info.current_database().id || t.object_id < 0;
     if here { Ok((t, part)) } else { Err(ambiguous(runner, name)) }
 }
@@ -164,6 +169,9 @@ pub(super) fn owner_of_part(runner: &Runner<'_>, name: &str) -> keel_types::Resu
 fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> keel_types::Result<()> {
     let kind = if column { "COLUMN" } else { "INDEX" };
     let (t, part) = owner_of_part(runner, old).map_err(|_| wrong_part(kind))?;
+    if column && !t.view_of.is_empty() {
+        return Err(wrong_part(kind));
+    }
     runner.lock_schema(t.database, t.object_id)?;
     let mut t = (*t).clone();
     let taken = if column {

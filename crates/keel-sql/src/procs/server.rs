@@ -37,7 +37,12 @@ pub(super) fn sp_recompile(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
 /// `sp_autostats @tblname [, 'ON' | 'OFF']`: whether a table that changes much is sampled again.
 pub(super) fn sp_autostats(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let name = string(args, "tblname", 0).unwrap_or_default();
-    let Some((entry, Named::Table(table))) = find_named(runner.info, &name) else {
+    let found = match find_named(runner.info, &name) {
+        Some((entry, Named::Table(table))) => Some((entry, table)),
+        Some((entry, Named::Module(view))) => view.rows.clone().map(|rows| (entry, rows)),
+        _ => None,
+    };
+    let Some((entry, table)) = found else {
         return Err(errors::object_missing(name, runner.info.current_database().name()).into());
     };
     if string(args, "indname", 2).is_some() {

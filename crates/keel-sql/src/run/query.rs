@@ -187,6 +187,8 @@ impl Runner<'_> {
                 columns = plan.columns().iter().map(column_meta).collect();
                 changed = plan.target().filter(|t| t.database != TABLE_VARIABLES).map(Securable::of);
                 targets.extend(changed.as_ref().map(|t| (t.database, t.object)));
+                let filled = plan.filled().into_iter().filter(|t| t.database != TABLE_VARIABLES);
+                targets.extend(filled.map(|t| (t.database, t.object_id)));
                 CompiledCode::Plan(Box::new(plan))
             }
         };

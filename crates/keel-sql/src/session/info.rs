@@ -574,6 +574,19 @@ impl SessionInfo for Info {
             () => Arithmetic::Warn,
         }
     }
+    fn wrong_index_options(&self) -> Vec<&'static str> {
+        let options = self.options.borrow();
+        // With ANSI_WARNINGS on, ARITHABORT is as if it were.
+        let aborts = options.on(Switches::ARITHABORT) || options.on(Switches::ANSI_WARNINGS);
+        let right = [
+            ("CONCAT_NULL_YIELDS_NULL", options.on(Switches::CONCAT_NULL)),
+            ("ANSI_WARNINGS", options.on(Switches::ANSI_WARNINGS)),
+            ("ANSI_PADDING", options.on(Switches::ANSI_PADDING)),
+            ("ARITHABORT", aborts),
+            ("NUMERIC_ROUNDABORT", !options.on(Switches::NUMERIC_ROUNDABORT)),
+        ];
+        right.into_iter().filter(|(_, right)| !right).map(|(name, _)| name).collect()
+    }
     fn dates(&self) -> Dates {
         self.options.borrow().dates
     }

@@ -13,6 +13,7 @@ use crate::program::{Dependencies, ModuleIdentity, Need, Program, TableShape};
 use crate::views;
 use keel_base::DatabaseId;
 use keel_parser::ast;
+use keel_query::SessionInfo as _;
 use keel_query::catalog::{Catalog, ModuleDef, ModuleKind, TableDef};
 use keel_query::scope::{
     BindOptions, BindScope, NameParts, ObjectRef, ParameterInfo, PartitionFunctionInfo, ScalarFunctionInfo,
@@ -378,6 +379,25 @@ impl BindScope for Scope<'_> {
             concat_null_yields_null: options.on(Switches::CONCAT_NULL),
             collation: self.database_collation(),
         }
+    }
+
+    fn wrong_index_options(&self) -> Vec<&'static str> {
+        let own = self.options();
+        let own = [("ANSI_NULLS", own.ansi_nulls), ("QUOTED_IDENTIFIER", own.quoted_identifier)];
+        let own = own.into_iter().filter(|(_, on)| !on).map(|(name, _)| name);
+        own.chain(self.info.wrong_index_options()).collect()
+    }
+    fn indexed_views(&self, table: &TableDef) -> Vec<Arc<ModuleDef>> {
+        if table.database == TABLE_VARIABLES {
+            return Vec::new();
+        }
+        let Some(entry) = self.info.engine.database_by_id(table.database) else { return Vec::new() };
+        let views = self.info.picture(&entry).indexed_views(table.object_id);
+        for view in &views {
+            self.note_module(&entry, &Named::Module(Arc::clone(view)));
+            self.note_object(entry.id, &Named::Module(Arc::clone(view)));
+        }
+        views
     }
 
     fn note_read(&self, object: &ObjectRef) {

@@ -199,6 +199,13 @@ pub(super) fn tables(cx: &ViewContext<'_>) -> Vec<Arc<TableDef>> {
     tables
 }
 
+/// All that has rows and indexes: [`tables`], and indexed views.
+pub(super) fn stored(cx: &ViewContext<'_>) -> Vec<Arc<TableDef>> {
+    let mut stored = tables(cx);
+    stored.extend(cx.picture.view_rows().cloned());
+    stored
+}
+
 /// The tables behind table types: they have columns and keys, and no rows.
 pub(super) fn type_tables(cx: &ViewContext<'_>) -> impl Iterator<Item = Arc<TableDef>> {
     cx.picture.types().filter_map(|t| Some(Arc::new(TableDef::clone(t.table.as_ref()?))))

@@ -1,6 +1,6 @@
 //! Indexes and their statistics.
 
-use super::columns::{tables, type_tables};
+use super::columns::{stored, type_tables};
 use super::{
     BIG, BIT, Column, DESC, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, bit, int, text,
 };
@@ -104,7 +104,7 @@ fn kind(i: &IndexDef) -> (i64, &'static str) {
 
 fn indexes(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for t in tables(cx).into_iter().chain(type_tables(cx)) {
+    for t in stored(cx).into_iter().chain(type_tables(cx)) {
         for i in &t.indexes {
             let (number, name) = kind(i);
             rows.push(vec![
@@ -157,7 +157,7 @@ fn columnstore_row(t: &TableDef, c: &ColumnstoreDef) -> Vec<Value> {
 
 fn index_columns(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for t in tables(cx).into_iter().chain(type_tables(cx)) {
+    for t in stored(cx).into_iter().chain(type_tables(cx)) {
         for i in &t.indexes {
             let keys =
                 i.key.iter().enumerate().map(|(n, k)| (k.column_id, n as i64 + 1, k.descending, false));
@@ -202,7 +202,7 @@ fn index_columns(cx: &ViewContext<'_>) -> Rows {
 
 fn stats(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for t in tables(cx) {
+    for t in stored(cx) {
         for i in t.indexes.iter().filter(|i| i.kind != IndexKind::Heap) {
             let mut row = vec![int(t.object_id), text(i.name.as_str()), int(i.index_id)];
             row.extend([bit(false), bit(false), bit(t.no_auto_statistics), bit(false), NULL]);
@@ -229,7 +229,7 @@ fn sorted_statistics() -> [Value; 4] {
 
 fn stats_columns(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for t in tables(cx) {
+    for t in stored(cx) {
         for i in t.indexes.iter().filter(|i| i.kind != IndexKind::Heap) {
             for (n, k) in i.key.iter().enumerate() {
                 rows.push(vec![int(t.object_id), int(i.index_id), int(n as i64 + 1), int(k.column_id)]);
@@ -246,7 +246,7 @@ fn stats_columns(cx: &ViewContext<'_>) -> Rows {
 
 fn old_indexes(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for t in tables(cx) {
+    for t in stored(cx) {
         let count = cx.row_count(&t);
         for i in &t.indexes {
             let name = if i.name.is_empty() { NULL } else { text(i.name.as_str()) };

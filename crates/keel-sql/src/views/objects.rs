@@ -5,7 +5,7 @@ use super::{
 };
 use crate::catalog::{ObjectRef, table_objects};
 use crate::engine::{MSDB, TEMPDB};
-use keel_query::catalog::{Catalog as _, IndexKind, TableDef, VersioningDef};
+use keel_query::catalog::{IndexKind, TableDef, VersioningDef};
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
@@ -529,7 +529,7 @@ fn schemas(cx: &ViewContext<'_>) -> Rows {
 
 fn old_objects(cx: &ViewContext<'_>) -> Rows {
     let clustered = |id| {
-        cx.picture.table_by_id(id).is_some_and(|t| t.indexes.iter().any(|i| i.kind == IndexKind::Clustered))
+        cx.picture.stored_by_id(id).is_some_and(|t| t.indexes.iter().any(|i| i.kind == IndexKind::Clustered))
     };
     cx.picture
         .objects()

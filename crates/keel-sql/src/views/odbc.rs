@@ -383,7 +383,7 @@ fn type_row(ty: SqlType, prefix: &str, parameters: &str) -> Vec<Value> {
 fn space(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
     let root = cx.entry.store.store().base().root();
-    for t in super::columns::tables(cx) {
+    for t in super::columns::stored(cx) {
         let count = cx.row_count(&t);
         for i in &t.indexes {
             let pages = cx.leaf_pages(&root, i.tree);

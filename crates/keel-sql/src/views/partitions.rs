@@ -2,7 +2,7 @@
 //!
 //! A table is one tree: how many of its rows are in each partition is counted when it is asked.
 
-use super::columns::tables;
+use super::columns::stored;
 use super::{
     BIG, BIT, Column, DATE, DESC, INT, NAME, SMALL, SystemView, TINY, VARIANT, ViewContext, bit, date, int,
     text,
@@ -129,7 +129,7 @@ pub(super) fn of_table<'t>(cx: &ViewContext<'_>, table: &'t TableDef) -> Vec<Par
 
 fn partitions(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for t in tables(cx) {
+    for t in stored(cx) {
         for part in of_table(cx, &t) {
             let id = part.id();
             let mut row = vec![

@@ -294,7 +294,7 @@ struct Space {
 fn spaces(cx: &ViewContext<'_>) -> Vec<Space> {
     let root = cx.entry.store.store().base().root();
     let mut out = Vec::new();
-    for t in super::columns::tables(cx) {
+    for t in super::columns::stored(cx) {
         for part in super::partitions::of_table(cx, &t) {
             // Pages are those of the one tree that holds all partitions: in proportion to the rows.
             let pages = cx.leaf_pages(&root, part.index.tree) as i64;
@@ -373,7 +373,7 @@ fn physical_stats(cx: &ViewContext<'_>) -> Rows {
 fn stats_properties(cx: &ViewContext<'_>) -> Rows {
     let wanted = |at: usize| cx.args.get(at).and_then(Value::as_int);
     let mut rows = Vec::new();
-    for t in super::columns::tables(cx).into_iter().filter(|t| wanted(0) == Some(t.object_id.into())) {
+    for t in super::columns::stored(cx).into_iter().filter(|t| wanted(0) == Some(t.object_id.into())) {
         let keys = t.indexes.iter().filter(|i| i.kind != IndexKind::Heap);
         let keys = keys.map(|i| (i.index_id, i.key.first().map_or(0, |k| k.column_id)));
         let made = t.statistics.iter().map(|s| (s.stats_id, s.columns.first().copied().unwrap_or(0)));

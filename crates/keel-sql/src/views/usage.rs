@@ -100,7 +100,7 @@ fn indexes(cx: &ViewContext<'_>, d: &Arc<DatabaseEntry>) -> Vec<(Arc<TableDef>, 
     }
     let picture = if d.id == cx.entry.id { Arc::clone(&cx.picture) } else { d.picture() };
     let all = |t: &Arc<TableDef>| (0..t.indexes.len()).map(|n| (Arc::clone(t), n)).collect::<Vec<_>>();
-    picture.tables().flat_map(all).collect()
+    picture.stored().flat_map(all).collect()
 }
 
 fn usage(cx: &ViewContext<'_>) -> Rows {

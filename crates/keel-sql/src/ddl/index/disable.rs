@@ -17,11 +17,29 @@ impl Runner<'_> {
         if table.indexes[at].kind == IndexKind::Clustered {
             for other in 0..table.indexes.len() {
                 if !table.indexes[other].disabled {
-                    let message = errors::index_disabled_too(&table.indexes[other].name, &table.name);
+                    let kind = if table.view_of.is_empty() { "table" } else { "view" };
+                    let message = errors::index_disabled_too(&table.indexes[other].name, kind, &table.name);
                     self.info.say(message);
                     self.let_go_of(table, other)?;
                 }
             }
+            self.disable_views_over(table, at)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the indexes of the views over a table out of use: message 1998 of each clustered one.
+    fn disable_views_over(&mut self, table: &TableDef, at: usize) -> Result<()> {
+        let Some(entry) = self.info.engine.database_by_id(table.database) else { return Ok(()) };
+        for view in self.info.picture(&entry).indexed_views(table.object_id) {
+            let Some(rows) = view.rows.as_ref().filter(|rows| !rows.clustered().disabled) else { continue };
+            self.lock_schema(rows.database, rows.object_id)?;
+            let mut rows = (**rows).clone();
+            rows.indexes.iter_mut().for_each(|index| index.disabled = true);
+            let (own, index) = (&rows.clustered().name, &table.indexes[at].name);
+            let message = errors::view_index_disabled_too(own, &rows.name, &table.name, index);
+            self.info.say(message);
+            self.replace_table(rows)?;
         }
         Ok(())
     }
