@@ -31,7 +31,8 @@ DECLARE @v bigint = 3;
 SELECT ct.id, ct.SYS_CHANGE_OPERATION, t.b FROM CHANGETABLE(CHANGES t, @v, FORCESEEK) AS ct LEFT JOIN t ON t.id = ct.id;
 SELECT * FROM CHANGETABLE(CHANGES t, 4) AS ct;
 SELECT COUNT(*) AS all_of_them FROM CHANGETABLE(CHANGES t, NULL) AS ct;
-SELECT commit_ts, CASE WHEN commit_time <= SYSUTCDATETIME() THEN 'past' END AS at FROM sys.dm_tran_commit_table;
+-- A datetime is rounded to a three-hundredth of a second.
+SELECT commit_ts, CASE WHEN commit_time <= DATEADD(millisecond, 4, SYSUTCDATETIME()) THEN 'past' END AS at FROM sys.dm_tran_commit_table;
 GO
 -- What several changes of a row come to.
 CREATE TABLE n (id int PRIMARY KEY, a int);

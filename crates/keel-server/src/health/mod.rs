@@ -187,7 +187,7 @@ impl Health {
         let mut watched = self.watched.lock();
         watched.blocked.look(&engine);
         watched.turns += 1;
-        if watched.turns % DIAGNOSTICS_EVERY == 0 {
+        if watched.turns.is_multiple_of(DIAGNOSTICS_EVERY) {
             engine.fire_diagnostics();
         }
         SAMPLE_EVERY

@@ -611,8 +611,8 @@ pub static TARGETS: [TargetInfo; 4] = [
 /// The target of that name.
 #[must_use]
 pub fn target(name: &str) -> Option<&'static TargetInfo> {
-    let is = |n: &&str| n.eq_ignore_ascii_case(name);
-    TARGETS.iter().find(|t| t.name.eq_ignore_ascii_case(name) || t.aliases.iter().any(|a| is(a)))
+    let is = |known: &&str| known.eq_ignore_ascii_case(name);
+    TARGETS.iter().find(|t| is(&t.name) || t.aliases.iter().any(is))
 }
 
 /// All maps.

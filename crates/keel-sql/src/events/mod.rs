@@ -16,7 +16,7 @@
 //! | [`record`] | an event that was fired, and its XML |
 //! | [`running`] | a session that runs: its events and targets |
 //! | [`target`] | ring buffer, file, counter, histogram |
-//! | [`file`] | files of events, read and written |
+//! | [`mod@file`] | files of events, read and written |
 //! | [`actor`] | what a session says of itself in actions |
 //! | [`fire`] | where sessions fire their events |
 //! | [`deadlock`] | the reports of a deadlock and of a session that waits |

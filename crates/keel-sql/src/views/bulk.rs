@@ -36,7 +36,7 @@ fn error(number: i32, message: String) -> Error {
 
 /// The row of a file.
 fn one(cx: &ViewContext<'_>, value: fn(Vec<u8>, &str) -> Result<Value, Error>) -> Rows {
-    let name = cx.args.first().and_then(Value::as_str).unwrap_or_default();
+    let Some(name) = cx.args.first().and_then(Value::as_str) else { return Vec::new() };
     match read(cx, name).and_then(|bytes| value(bytes, name)) {
         Ok(value) => vec![vec![value]],
         Err(e) => {
