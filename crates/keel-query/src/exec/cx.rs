@@ -84,14 +84,8 @@ impl Drop for Cx<'_> {
         if self.bytes_read > 0 {
             self.session.note_reads(self.bytes_read.div_ceil(crate::exec::access::PAGE_BYTES));
         }
-        if self.granted > 0
-            && let Some(work) = self.session.work_space()
-        {
-            let rare = self.rare.as_ref();
-            work.release(self.granted, rare.and_then(|rare| rare.share.as_deref()));
-        }
-        if let Some(Rare { share: Some(share), refused, .. }) = self.rare.as_deref() {
-            share.note(self.granted, *refused);
+        if self.granted > 0 || self.rare.is_some() {
+            self.give_back();
         }
     }
 }
@@ -111,6 +105,21 @@ pub struct SubqueryState {
 }
 
 impl<'a> Cx<'a> {
+    /// The memory that it was granted is others' again.
+    #[cold]
+    fn give_back(&self) {
+        let rare = self.rare.as_deref();
+        let share = rare.and_then(|rare| rare.share.as_deref());
+        if self.granted > 0
+            && let Some(work) = self.session.work_space()
+        {
+            work.release(self.granted, share);
+        }
+        if let Some(share) = share {
+            share.note(self.granted, rare.is_some_and(|rare| rare.refused));
+        }
+    }
+
     /// Starts an execution over a frame.
     pub fn new(ctx: &'a mut ExecCtx<'_>, slots: Vec<Value>) -> Cx<'a> {
         Cx {

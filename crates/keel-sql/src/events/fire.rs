@@ -166,6 +166,7 @@ impl Info {
     // ---- statements and modules ----
 
     /// A statement begins. `None` when it is no statement.
+    #[cold]
     #[must_use]
     pub fn statement_starting(&self, program: &Program, instruction: &Instruction) -> Option<Began> {
         // The return at the end of a text is not in it.
@@ -189,6 +190,7 @@ impl Info {
     }
 
     /// It has ended.
+    #[cold]
     pub fn statement_completed(&self, program: &Program, instruction: &Instruction, began: Option<Began>) {
         let Some(began) = began else { return };
         let mut cost = self.cost(&began);

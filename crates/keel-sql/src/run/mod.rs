@@ -41,7 +41,7 @@ pub use step::use_database;
 pub use transaction::{Savepoint, commit_work};
 
 use crate::errors;
-use crate::program::{Instruction, Op, Program, Slot, Unit};
+use crate::program::{Op, Program, Slot, Unit};
 use crate::session::info::{Info, Pending};
 use crate::session::options::Switches;
 use crate::session::scope::{FrameTables, Scope};
@@ -238,45 +238,24 @@ impl<'a> Runner<'a> {
             self.line = instruction.line;
             self.info.shared.current.step(pc);
             self.info.unresolved.set(false);
-            let next = if self.info.engine.events.wants_statements() {
-                self.watched(program, frame, instruction)
-            } else {
-                self.advance(program, frame, instruction)
+            let watched = self.info.engine.events.wants_statements();
+            let began = if watched { self.info.statement_starting(program, instruction) } else { None };
+            let next = match self.step(program, frame, &instruction.op) {
+                Err(Halt::Raised(e)) => {
+                    let e = errors::located(e, instruction.line, program.identity.name.as_deref());
+                    self.handle(frame, e, &instruction.op)
+                }
+                next => next,
             };
+            if watched {
+                self.info.statement_completed(program, instruction, began);
+            }
             match next? {
                 Next::Following => pc += 1,
                 Next::Jump(to) => pc = to,
                 Next::Return(status) => return Ok(status),
             }
         }
-    }
-
-    /// One instruction, and what its error does.
-    #[inline]
-    fn advance(
-        &mut self,
-        program: &Arc<Program>,
-        frame: &mut Frame,
-        instruction: &Instruction,
-    ) -> std::result::Result<Next, Halt> {
-        let stepped = self.step(program, frame, &instruction.op);
-        let Err(Halt::Raised(e)) = stepped else { return stepped };
-        let e = errors::located(e, instruction.line, program.identity.name.as_deref());
-        self.handle(frame, e, &instruction.op)
-    }
-
-    /// The same, while event sessions want to know of statements.
-    #[cold]
-    fn watched(
-        &mut self,
-        program: &Arc<Program>,
-        frame: &mut Frame,
-        instruction: &Instruction,
-    ) -> std::result::Result<Next, Halt> {
-        let began = self.info.statement_starting(program, instruction);
-        let next = self.advance(program, frame, instruction);
-        self.info.statement_completed(program, instruction, began);
-        next
     }
 
     /// Decides what an error does. See the module's picture.
