@@ -26,6 +26,7 @@ impl Runner<'_> {
         if s.on_database {
             return Err(errors::of_database());
         }
+        let _admin = engine.events.admin.lock();
         let found = engine.event_session(name)?.filter(|_| may);
         match &s.action {
             EventSessionAction::Create { .. } if !may => Err(errors::no_permission()),

@@ -46,7 +46,9 @@ error_functions! {
     predicate_value(name, source) = 25713, 16, 23, "The value specified for event, \"{name}\", predicate source, \"{source}\", is invalid.";
     /// An operator that the type does not have.
     predicate_operator(event, operator, ty, source) = 25715, 16, 1, "The predicate on event \"{event}\" is invalid. Operator '{operator}' is not defined for type \"{ty}\", predicate source: \"{source}\".";
-    /// No file of that name.
+    /// A file that cannot be read.
+    cannot_read(why, file) = 25717, 16, 1, "The operating system returned error {why} while reading from the file '{file}'.";
+    /// No file of that name, or none of this form.
     no_file(name) = 25718, 16, 3, "The log file name \"{name}\" is invalid. Verify that the file exists and that the SQL Server service account has access to it.";
     /// One of two parameters that belong together.
     file_and_offset() = 25719, 16, 1, "Initial file name and initial offset must be specified as a pair. Please correct the parameters and retry your query.";

@@ -53,8 +53,9 @@ impl Engine {
     /// Starts a session, or has the running one go on with another definition.
     pub fn start_event_session(&self, definition: Definition) -> Result<()> {
         let dir = self.event_directory();
-        let env = &self.options().env;
-        let around = Surroundings { disk: &env.disk, dir: &dir, now: self.now_utc() };
+        let options = self.options();
+        let around =
+            Surroundings { disk: &options.env.disk, dir: &dir, log: &options.log, now: self.now_utc() };
         let before = self.events.running(definition.id);
         let started = before.as_ref().map_or_else(|| self.now_local(), |b| b.started);
         let running = Running::start(definition, started, before.as_deref(), &around)
@@ -99,6 +100,7 @@ impl Engine {
     /// has dropped it. When it cannot, the error log says so, and the group is made all the same.
     pub fn begin_group_health(&self) {
         let begin = || {
+            let _admin = self.events.admin.lock();
             let Some(mut health) = self.event_session(shipped::ALWAYSON_HEALTH_NAME)? else { return Ok(()) };
             if self.events.running(health.id).is_some() {
                 return Ok(());

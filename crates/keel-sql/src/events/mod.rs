@@ -45,7 +45,7 @@ pub mod target;
 
 use actor::Actor;
 use catalog::{Event, Field};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use running::Running;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,6 +56,8 @@ pub struct Events {
     /// Bit n is set when somebody wants the event with that number.
     wanted: AtomicU64,
     running: RwLock<Vec<Arc<Running>>>,
+    /// Held while a session is defined, started or stopped: numbers, names and targets are one's own meanwhile. Taken before all else here.
+    pub(crate) admin: Mutex<()>,
     sequence: AtomicU64,
 }
 

@@ -4,6 +4,7 @@ use super::catalog::{Action, Event, Field};
 use super::definition::TargetPart;
 use super::file::Files;
 use super::record::{Record, push_characters};
+use crate::engine::ServerLog;
 use keel_base::env::Disk;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -45,6 +46,30 @@ pub struct FileTarget {
     path: PathBuf,
     written: u64,
     dropped: u64,
+    log: Arc<dyn ServerLog>,
+    /// The last event could not be written, and the error log says so.
+    failing: bool,
+}
+
+impl FileTarget {
+    fn take(&mut self, record: &Record) {
+        let mut document = String::new();
+        record.push_xml(false, &mut document);
+        match self.files.append(&document, file_number(record.at)) {
+            Ok(()) => {
+                self.written += document.len() as u64;
+                self.failing = false;
+            }
+            Err(e) => {
+                self.dropped += 1;
+                if !std::mem::replace(&mut self.failing, true) {
+                    let path = self.path.display();
+                    self.log
+                        .write(&format!("Events for '{path}' are lost until it can be written again: {e}."));
+                }
+            }
+        }
+    }
 }
 
 /// How often values came.
@@ -67,6 +92,8 @@ pub struct Surroundings<'a> {
     pub disk: &'a Arc<dyn Disk>,
     /// Directory of names without one.
     pub dir: &'a Path,
+    /// Where it is said that a file cannot be written.
+    pub log: &'a Arc<dyn ServerLog>,
     /// Now, UTC ticks.
     pub now: i64,
 }
@@ -97,7 +124,14 @@ impl Target {
                 let mut files =
                     Files::new(Arc::clone(around.disk), &path, size, positive("max_rollover_files", 5));
                 files.begin(file_number(around.now))?;
-                Target::File(Box::new(FileTarget { files, path, written: 0, dropped: 0 }))
+                Target::File(Box::new(FileTarget {
+                    files,
+                    path,
+                    written: 0,
+                    dropped: 0,
+                    log: Arc::clone(around.log),
+                    failing: false,
+                }))
             }
             "event_counter" => Target::Counter(Vec::new()),
             "histogram" => Target::Histogram(Histogram::of(part, positive("slots", 256))),
@@ -120,14 +154,7 @@ impl Target {
     pub fn take(&mut self, record: &Record) {
         match self {
             Target::Ring(ring) => ring.take(record),
-            Target::File(file) => {
-                let mut document = String::new();
-                record.push_xml(false, &mut document);
-                match file.files.append(&document, file_number(record.at)) {
-                    Ok(()) => file.written += document.len() as u64,
-                    Err(_) => file.dropped += 1,
-                }
-            }
+            Target::File(file) => file.take(record),
             Target::Counter(counts) => match counts.iter_mut().find(|(event, _)| *event == record.event) {
                 Some((_, n)) => *n += 1,
                 None => counts.push((record.event, 1)),
@@ -292,5 +319,45 @@ impl Histogram {
         }
         out.push_str("</HistogramTarget>");
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::definition::Setting;
+    use keel_base::env::sim::SimDisk;
+    use parking_lot::Mutex;
+
+    #[derive(Default)]
+    struct Lines(Mutex<Vec<String>>);
+
+    impl ServerLog for Lines {
+        fn write(&self, text: &str) {
+            self.0.lock().push(text.to_owned());
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_told_once_and_goes_on() {
+        let disk = SimDisk::new();
+        let lines = Arc::new(Lines::default());
+        let (on, log): (Arc<dyn Disk>, Arc<dyn ServerLog>) = (Arc::new(Arc::clone(&disk)), lines.clone());
+        let around = Surroundings { disk: &on, dir: Path::new("/log"), log: &log, now: FILETIME + 1 };
+        let settings = vec![("filename".to_owned(), Setting::Text("mine".to_owned()))];
+        let part = TargetPart { id: 1, name: "event_file".to_owned(), settings };
+        let mut target = Target::begin(&part, &around).expect("a healthy disk");
+        let fields = vec![82i32.into(), "told".into(), Field::Null];
+        let record = Record { event: Event::UserEvent, at: FILETIME + 2, fields, actions: Vec::new() };
+        target.take(&record);
+        disk.fail_nth(1);
+        target.take(&record);
+        assert!(!disk.fault_pending(), "that write failed");
+        target.take(&record);
+        assert_eq!((target.dropped(), lines.0.lock().len()), (1, 1));
+        let file = super::super::file::matching(&*on, Path::new("/log/mine*.xel")).expect("a healthy disk");
+        let kept =
+            super::super::file::read(&*on, &file[0]).expect("a healthy disk").expect("a file of events");
+        assert_eq!(kept.len(), 2);
     }
 }

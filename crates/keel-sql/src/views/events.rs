@@ -10,6 +10,7 @@ use crate::events::definition::{Definition, Setting};
 use crate::events::running::Running;
 use crate::events::target::Target;
 use crate::events::{errors, file};
+use keel_types::error::Result;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
@@ -408,17 +409,21 @@ fn read_files(cx: &ViewContext<'_>) -> Rows {
             return Vec::new();
         }
     };
-    stored_events(cx, pattern, from.as_ref()).unwrap_or_else(|| {
-        cx.fail(errors::no_file(pattern));
+    stored_events(cx, pattern, from.as_ref()).unwrap_or_else(|e| {
+        cx.fail(e);
         Vec::new()
     })
 }
 
-/// The events of files, behind a place in one of them. `None` when there is no such file.
-fn stored_events(cx: &ViewContext<'_>, pattern: &str, from: Option<&(String, i64)>) -> Option<Rows> {
+/// The events of files, behind a place in one of them.
+fn stored_events(cx: &ViewContext<'_>, pattern: &str, from: Option<&(String, i64)>) -> Result<Rows> {
     let disk = &*cx.engine.options().env.disk;
-    let pattern = cx.engine.event_directory().join(pattern);
-    let files = file::matching(disk, &pattern).ok().filter(|files| !files.is_empty())?;
+    let missing = || errors::no_file(pattern);
+    // A directory that is not there has no such file.
+    let files = file::matching(disk, &cx.engine.event_directory().join(pattern)).unwrap_or_default();
+    if files.is_empty() {
+        return Err(missing());
+    }
     let shown = |path: &std::path::Path| path.to_string_lossy().into_owned();
     let mut out = Vec::new();
     for path in files {
@@ -428,7 +433,8 @@ fn stored_events(cx: &ViewContext<'_>, pattern: &str, from: Option<&(String, i64
             Some((file, offset)) if name == *file => *offset,
             _ => -1,
         };
-        for stored in file::read(disk, &path).ok().flatten()? {
+        let documents = file::read(disk, &path).map_err(|e| errors::cannot_read(e, &name))?;
+        for stored in documents.ok_or_else(missing)? {
             let offset = i64::try_from(stored.offset).unwrap_or(i64::MAX);
             if offset <= begins {
                 continue;
@@ -452,5 +458,5 @@ fn stored_events(cx: &ViewContext<'_>, pattern: &str, from: Option<&(String, i64
             out.push(row);
         }
     }
-    Some(out)
+    Ok(out)
 }
