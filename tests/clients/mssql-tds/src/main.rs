@@ -165,7 +165,8 @@ async fn bulk() -> Result<()> {
 
 async fn cancel() -> Result<()> {
     let mut c = usual().await?;
-    let endless = "SELECT 1; WHILE 1 = 1 SELECT value FROM GENERATE_SERIES(1, 1000)";
+    // Results of many rows: this client gives up a connection when more than 1,024 results are on their way at its cancel.
+    let endless = "SELECT 1; WHILE 1 = 1 SELECT value FROM GENERATE_SERIES(1, 1000000)";
     c.execute(endless.into(), ()).await?;
     let started = Instant::now();
     c.cancel_query(10).await?;
