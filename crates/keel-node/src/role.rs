@@ -331,8 +331,8 @@ impl Database {
         Ok(task.applier().undecided())
     }
 
-    /// On a resolving replica: applies all the log it has, up to a transaction that is not whole.
-    pub(crate) fn apply_all(&self) -> Result<(), DbError> {
+    /// On a resolving replica that is in no group: applies all the log it has, up to a transaction that is not whole.
+    pub fn apply_all(&self) -> Result<(), DbError> {
         let _changing = self.roles.changing.lock();
         let end = self.settle_log(self.durable_log()?)?;
         if self.role() != Role::Resolving {

@@ -10,7 +10,7 @@ use keel_group::{Groups, Host, Place, RoleChange};
 use keel_node::{Database, DbOptions};
 use keel_sql::Engine;
 use keel_sql::agent::board::Event;
-use keel_sql::engine::DatabaseEntry;
+use keel_sql::engine::{DatabaseEntry, Restoring};
 use keel_sql::hadr::HealthEvent;
 
 use super::health::HealthLog;
@@ -126,7 +126,8 @@ impl Host for ServerHost {
         let Some(engine) = self.engine.upgrade() else { return };
         let Some(entry) = self.entry(&engine, &change.name) else { return };
         // Members of the group never take only log, unless they have left it.
-        let restoring = change.role.is_none() && !change.usable;
+        let left = change.role.is_none() && !change.usable;
+        let restoring = if left { Restoring::Closed } else { Restoring::No };
         if let Err(e) = engine.set_restoring(&entry, restoring) {
             self.log.entry("AlwaysOn", &format!("Database '{}': {}", change.name, e.message));
         }

@@ -3,7 +3,7 @@
 use super::errors;
 use super::media::{Labelled, Media};
 use super::options::Options;
-use crate::engine::DatabaseEntry;
+use crate::engine::{DatabaseEntry, Restoring};
 use crate::errors as sql_errors;
 use crate::run::Runner;
 use keel_node::backup::{Content, restore_differential};
@@ -23,7 +23,8 @@ impl Runner<'_> {
     ) -> Result<()> {
         let engine = Arc::clone(&self.info.engine);
         let old = engine.database(name).ok_or_else(|| errors::nothing_to_roll(name))?;
-        if !old.is_restoring() {
+        let was = old.restoring();
+        if was == Restoring::No {
             let alone = old.store.role() == Role::Standalone;
             return Err(if alone { errors::not_rolling() } else { errors::in_group(name) });
         }
@@ -35,7 +36,25 @@ impl Runner<'_> {
         if options.stop_at.is_some_and(|stop| stop < found.label.finished) {
             return Err(errors::stop_too_early());
         }
+        self.close_standby(&old, "RESTORE")?;
+        let laid = self.lay_differential(name, &old, media, found, options);
+        if laid.is_err() && !old.is_dropped() {
+            engine.set_restoring(&old, was)?;
+        }
+        laid
+    }
+
+    fn lay_differential(
+        &mut self,
+        name: &str,
+        old: &Arc<DatabaseEntry>,
+        media: &Media,
+        found: &Labelled,
+        options: &Options,
+    ) -> Result<()> {
+        let engine = Arc::clone(&self.info.engine);
         let started = engine.instance().env().clock.now();
+        old.store.fence("restored");
         let (id, dir) = engine.new_place();
         let mut told = 0;
         let made = restore_differential(
@@ -46,17 +65,15 @@ impl Runner<'_> {
             &DbOptions::default(),
             &mut |done, of| self.say_progress(options.stats, &mut told, done, of),
         );
-        let made = made.map_err(|e| self.not_laid_over(&old, e));
-        if let Err(e) = made.and_then(|store| engine.put_in_place(name, id, store, true)) {
+        let made = made.map_err(|e| self.not_laid_over(old, e));
+        if let Err(e) = made.and_then(|store| engine.put_in_place(name, id, store, Restoring::Closed)) {
             engine.release_place(id);
             // Whatever is left of it is only disk space.
             let _ = Database::remove(engine.instance(), &dir);
             return Err(e);
         }
-        if !options.no_recovery {
-            let entry = engine.database(name).ok_or_else(|| sql_errors::no_database(name))?;
-            self.recover(&entry)?;
-        }
+        let entry = engine.database(name).ok_or_else(|| sql_errors::no_database(name))?;
+        self.leave(&entry, options.leaves)?;
         self.say_restored(name, found, options, started)
     }
 

@@ -15,6 +15,8 @@ crate::errors::error_functions! {
     in_use() = 3101, 16, 1, "Exclusive access could not be obtained because the database is in use.";
     /// A member of a group.
     in_group(name) = 3104, 16, 1, "RESTORE cannot operate on database '{name}' because it is configured for database mirroring or has joined an availability group. If you intend to restore the database, use ALTER DATABASE to remove mirroring or to remove the database from its availability group.";
+    /// It waits for log, and is read meanwhile.
+    standby(name) = 3036, 16, 1, "The database \"{name}\" is in warm-standby state (set by executing RESTORE WITH STANDBY) and cannot be backed up until the entire restore sequence is completed.";
     /// A backup that would have to be noted on a secondary.
     on_secondary() = 3059, 16, 1, "This BACKUP or RESTORE command is not supported on a database mirror or secondary replica.";
     /// RESTORE without permission.

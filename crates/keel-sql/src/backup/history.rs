@@ -3,7 +3,7 @@
 use super::media::Label;
 use super::options::Options;
 use crate::catalog::object_class;
-use crate::engine::Engine;
+use crate::engine::{Engine, Restoring};
 use crate::hadr::lsn::value as lsn;
 use crate::views::{self, NULL, ViewContext, bit, date, int, machine_of, text};
 use keel_types::error::Result;
@@ -76,7 +76,7 @@ pub(super) fn note_restore(
         at: engine.now_local(),
         set: label.set,
         replace: options.replace,
-        recovery: !options.no_recovery,
+        recovery: options.leaves == Restoring::No,
         log: label.log,
         differential: label.differential,
         stop: options.stop_at.unwrap_or(0),

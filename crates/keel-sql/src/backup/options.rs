@@ -1,6 +1,7 @@
 //! The options of both statements, looked at before anything is done.
 
 use super::errors;
+use crate::engine::Restoring;
 use crate::errors as sql_errors;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
@@ -32,7 +33,8 @@ pub(super) struct Options {
     /// FILE: which set, from 1.
     pub file: Option<i64>,
     pub replace: bool,
-    pub no_recovery: bool,
+    /// NORECOVERY, STANDBY: what the database is afterwards.
+    pub leaves: Restoring,
     /// STOPAT: local ticks.
     pub stop_at: Option<i64>,
     /// Logical names of MOVE.
@@ -67,7 +69,6 @@ const MISSING: &[&str] = &[
     "CREDENTIAL",
     "EXPIREDATE",
     "FILE_SNAPSHOT",
-    "STANDBY",
     "STOPATMARK",
     "STOPBEFOREMARK",
     "NO_TRUNCATE",
@@ -152,7 +153,7 @@ impl Runner<'_> {
         statement: &str,
     ) -> Result<Options> {
         let mut found = Options::default();
-        let restores = !statement.starts_with("BACKUP");
+        let (restores, ends) = (!statement.starts_with("BACKUP"), statement == "BACKUP LOG");
         for option in options {
             let text = match &option.value {
                 OptValue::Variable(variable) => Some(self.backup_text(program, frame, variable)?),
@@ -176,8 +177,12 @@ impl Runner<'_> {
                 }
                 "FILE" if restores => found.file = number,
                 "REPLACE" if restores => found.replace = true,
-                "RECOVERY" if restores => found.no_recovery = false,
-                "NORECOVERY" if restores || statement == "BACKUP LOG" => found.no_recovery = true,
+                "RECOVERY" if restores => {}
+                "NORECOVERY" if restores || ends => found.leaves = Restoring::Closed,
+                // The file is for what the product undoes; here nothing is, so none is made.
+                "STANDBY" if (restores || ends) && text.as_deref().is_some_and(|t| !t.trim().is_empty()) => {
+                    found.leaves = Restoring::Standby;
+                }
                 "MOVE" if restores => found.moved.extend(self.moved_name(program, frame, &option.value)?),
                 name if IDLE.contains(&name) || restores && IDLE_RESTORING.contains(&name) => {}
                 "STOPAT" if restores => found.stop_at = Some(stop_point(text.as_deref())?),
@@ -193,8 +198,10 @@ impl Runner<'_> {
             let has = |name: &str| options.iter().any(|option| option.name == name);
             has(a) && has(b)
         };
-        if both("RECOVERY", "NORECOVERY") {
-            return Err(errors::conflicting("RECOVERY", "NORECOVERY"));
+        for (one, other) in [("RECOVERY", "NORECOVERY"), ("STANDBY", "RECOVERY"), ("STANDBY", "NORECOVERY")] {
+            if both(one, other) {
+                return Err(errors::conflicting(one, other));
+            }
         }
         Ok(found)
     }

@@ -4,7 +4,7 @@ use super::media::{Labelled, Media};
 use super::options::Options;
 use super::{errors, history};
 use crate::catalog::LogChain;
-use crate::engine::{DatabaseEntry, FIRST_USER_DATABASE};
+use crate::engine::{DatabaseEntry, FIRST_USER_DATABASE, Restoring};
 use crate::errors as sql_errors;
 use crate::hadr::lsn::to_number;
 use crate::program::Program;
@@ -120,7 +120,7 @@ impl Runner<'_> {
                 let _ = store.close();
                 return Err(errors::in_use());
             }
-            self.info.engine.put_in_place(name, id, store, options.no_recovery)
+            self.info.engine.put_in_place(name, id, store, options.leaves)
         });
         if let Err(e) = named {
             self.info.engine.release_place(id);
@@ -163,10 +163,44 @@ impl Runner<'_> {
             let by = found.label.statement();
             return Err(errors::other_kind(options.file.unwrap_or(1), &media.device, by));
         }
-        if !entry.is_restoring() {
+        let was = entry.restoring();
+        if was == Restoring::No {
             let alone = entry.store.role() == Role::Standalone;
             return Err(if alone { errors::not_rolling() } else { errors::in_group(name) });
         }
+        self.close_standby(&entry, "RESTORE LOG")?;
+        let rolled = self.roll(&entry, media, &found, options);
+        if rolled.is_err() {
+            self.info.engine.set_restoring(&entry, was)?;
+        }
+        rolled
+    }
+
+    /// Nobody can use a database that could be read while it waits for log. That takes nobody to be in it (3101).
+    pub(super) fn close_standby(&self, entry: &DatabaseEntry, statement: &str) -> Result<()> {
+        if !entry.is_standby() {
+            return Ok(());
+        }
+        if self.info.current_database().id == entry.id {
+            return Err(errors::used_here(statement, entry.name()));
+        }
+        // Nobody comes in from here on.
+        self.info.engine.set_restoring(entry, Restoring::Closed)?;
+        if entry.users.load(Ordering::Acquire) > 0 {
+            self.info.engine.set_restoring(entry, Restoring::Standby)?;
+            return Err(errors::in_use());
+        }
+        Ok(())
+    }
+
+    fn roll(
+        &mut self,
+        entry: &Arc<DatabaseEntry>,
+        media: &Media,
+        found: &Labelled,
+        options: &Options,
+    ) -> Result<()> {
+        let name = &*entry.name();
         let (first, last, end) = (found.set.first(), found.set.last, entry.store.hardened());
         if found.set.family() != entry.store.control().family {
             return Err(errors::other_path());
@@ -181,19 +215,21 @@ impl Runner<'_> {
             return Err(errors::stop_passed());
         }
         let started = self.info.engine.instance().env().clock.now();
-        let rolled = self.roll_forward(&entry, media, &found, options)?;
+        let rolled = self.roll_forward(entry, media, found, options)?;
         match rolled {
             Rolled::TooLate => return Err(errors::stop_passed()),
             Rolled::OtherPath => return Err(errors::other_path()),
             // The point in time is in a later one: only that one may end the restoring.
+            Rolled::All if options.stop_at.is_some() && options.leaves == Restoring::Standby => {
+                self.leave(entry, Restoring::Standby)?;
+            }
             Rolled::All if options.stop_at.is_some() => {
                 let text = "This log file contains records logged before the designated point in time. The database is being left in the Restoring state so you can apply another log file.";
                 self.report(&SqlError::new(4329, 10, 1, text));
             }
-            Rolled::All | Rolled::Stopped if options.no_recovery => {}
-            Rolled::All | Rolled::Stopped => self.recover(&entry)?,
+            Rolled::All | Rolled::Stopped => self.leave(entry, options.leaves)?,
         }
-        self.say_restored(name, &found, options, started)
+        self.say_restored(name, found, options, started)
     }
 
     fn roll_forward(
@@ -215,9 +251,17 @@ impl Runner<'_> {
         })
     }
 
+    /// What RECOVERY, NORECOVERY and STANDBY ask for.
+    pub(super) fn leave(&self, entry: &DatabaseEntry, state: Restoring) -> Result<()> {
+        match state {
+            Restoring::No => self.recover(entry),
+            state => self.info.engine.set_restoring(entry, state),
+        }
+    }
+
     /// A database that was restored begins its own life. All of its log is in backups up to here, and its own log backups go on
     /// from here.
-    pub(super) fn recover(&self, entry: &DatabaseEntry) -> Result<()> {
+    fn recover(&self, entry: &DatabaseEntry) -> Result<()> {
         let (end, at) = (entry.store.hardened(), self.info.engine.now_local());
         // It may have been completed, or not have been ended yet, when the instance was killed.
         if entry.store.role() != Role::Standalone {
@@ -232,7 +276,7 @@ impl Runner<'_> {
                 Ok(())
             })?;
         }
-        self.info.engine.set_restoring(entry, false)
+        self.info.engine.set_restoring(entry, Restoring::No)
     }
 
     /// Whether a database of that name may make room.
@@ -241,10 +285,11 @@ impl Runner<'_> {
         if old.id.0 < FIRST_USER_DATABASE {
             return Err(errors::not_this_database(name));
         }
-        if old.store.role() != Role::Standalone && !old.is_restoring() {
+        let waits = old.restoring() != Restoring::No;
+        if old.store.role() != Role::Standalone && !waits {
             return Err(errors::in_group(name));
         }
-        if !options.replace && !old.is_restoring() {
+        if !options.replace && !waits {
             if old.store.control().family != found.label.family {
                 return Err(errors::other_database(name));
             }
@@ -272,7 +317,7 @@ impl Runner<'_> {
     ) -> Result<Arc<Database>> {
         let engine = Arc::clone(&self.info.engine);
         let mut family = found.label.family;
-        if !options.no_recovery {
+        if options.leaves == Restoring::No {
             engine.instance().env().random.fill(&mut family);
         }
         let mut told = 0;
@@ -290,7 +335,7 @@ impl Runner<'_> {
             e => errors::os_error(e, dir.display()),
         };
         let store = made.map_err(failed)?;
-        if !options.no_recovery {
+        if options.leaves == Restoring::No {
             complete(&store).map_err(failed)?;
         }
         Ok(store)
@@ -300,13 +345,11 @@ impl Runner<'_> {
     fn recover_restoring(&mut self, name: &str, options: &Options) -> Result<()> {
         let engine = &self.info.engine;
         let entry = engine.database(name).ok_or_else(|| sql_errors::no_database(name))?;
-        if options.no_recovery {
-            return Ok(());
+        if entry.restoring() == Restoring::No {
+            return if options.leaves == Restoring::No { Err(errors::already_recovered()) } else { Ok(()) };
         }
-        if !entry.is_restoring() {
-            return Err(errors::already_recovered());
-        }
-        self.recover(&entry)?;
+        self.close_standby(&entry, "RESTORE")?;
+        self.leave(&entry, options.leaves)?;
         let text = "RESTORE DATABASE successfully processed 0 pages in 0.000 seconds (0.000 MB/sec).";
         self.report(&SqlError::new(3014, 0, 1, text));
         Ok(())

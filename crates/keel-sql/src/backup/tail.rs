@@ -1,11 +1,11 @@
-//! BACKUP LOG … WITH NORECOVERY: the last log of a database that goes on elsewhere, or is restored over.
+//! BACKUP LOG … WITH NORECOVERY or STANDBY: the last log of a database that goes on elsewhere, or is restored over.
 
 use super::errors;
 use super::media::Media;
 use super::options::Options;
 use super::write::Wanted;
 use crate::catalog::LogChain;
-use crate::engine::DatabaseEntry;
+use crate::engine::{DatabaseEntry, Restoring};
 use crate::map::db_error;
 use crate::run::Runner;
 use keel_node::backup::complete;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Runner<'_> {
-    /// Afterwards nobody can use the database (927): it waits for log, or to be recovered. When the backup fails it goes on.
+    /// Afterwards the database waits for log, or to be recovered: nobody can use it (927), or it is read. When the backup fails it goes on.
     pub(super) fn back_up_tail(
         &mut self,
         entry: &Arc<DatabaseEntry>,
@@ -31,16 +31,17 @@ impl Runner<'_> {
         }
         // Nobody comes in from here on.
         let engine = Arc::clone(&self.info.engine);
-        engine.set_restoring(entry, true)?;
+        engine.set_restoring(entry, Restoring::Closed)?;
         let written =
             end_writing(entry).and_then(|()| self.write_set(entry, media, options, Wanted::Log(chain)));
         if written.is_err() {
             if entry.store.role() != Role::Standalone {
                 complete(&entry.store).map_err(|e| db_error(e, &entry.name()))?;
             }
-            engine.set_restoring(entry, false)?;
+            engine.set_restoring(entry, Restoring::No)?;
+            return written;
         }
-        written
+        self.leave(entry, options.leaves)
     }
 }
 

@@ -4,7 +4,7 @@ use super::media::{Label, Labelled, Media};
 use super::options::Options;
 use super::{errors, history};
 use crate::catalog::{DifferentialBase, LogChain, SecurableRef};
-use crate::engine::{DatabaseEntry, MASTER, TEMPDB};
+use crate::engine::{DatabaseEntry, MASTER, Restoring, TEMPDB};
 use crate::errors as sql_errors;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
@@ -101,6 +101,9 @@ impl Runner<'_> {
         if entry.is_restoring() {
             return Err(sql_errors::restoring(entry.name()));
         }
+        if entry.is_standby() {
+            return Err(errors::standby(entry.name()));
+        }
         // A secondary's backup of the log is noted by the primary; of a full one it would have to be noted more.
         if entry.is_copy() && b.log == options.copy_only {
             return Err(errors::on_secondary());
@@ -117,7 +120,7 @@ impl Runner<'_> {
             return Err(errors::no_full_backup());
         }
         let media = Media::to_write(&self.info.engine, &devices, options.format)?;
-        if options.no_recovery {
+        if options.leaves != Restoring::No {
             return self.back_up_tail(&entry, &media, &options, chain);
         }
         self.write_set(&entry, &media, &options, Wanted::Log(chain))
@@ -226,7 +229,7 @@ impl Runner<'_> {
             note_base(entry, &label, &ended)?;
         }
         // Who restores a tail knows where it ended.
-        if label.log && !label.copy_only && !options.no_recovery {
+        if label.log && !label.copy_only && options.leaves == Restoring::No {
             self.note_log(entry, ended.border, label.finished)?;
         }
         Ok(label)

@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP DATABASE.
 
 use crate::catalog::DatabaseSettings;
-use crate::engine::DatabaseEntry;
+use crate::engine::{DatabaseEntry, Restoring};
 use crate::errors;
 use crate::hadr;
 use crate::run::Runner;
@@ -177,7 +177,11 @@ impl Runner<'_> {
             }
             AlterDatabaseAction::ModifyName(name) => {
                 self.not_a_member(&entry.name(), |d| hadr::errors::rename_refused(d))?;
-                self.info.engine.rename_database(&entry, &name.text)?;
+                match entry.restoring() {
+                    Restoring::No => self.info.engine.rename_database(&entry, &name.text)?,
+                    Restoring::Closed => return Err(errors::restoring(entry.name())),
+                    Restoring::Standby => return Err(errors::database_read_only(entry.name())),
+                }
                 let text = format!("The database name '{}' has been set.", name.text);
                 self.report(&SqlError::new(5043, 0, 1, text));
                 Ok(())

@@ -130,7 +130,7 @@ impl Runner<'_> {
                 .ok_or_else(|| errors::no_database(program.identity.database.0))?,
             None => self.info.current_database(),
         };
-        if entry.picture().settings().read_only {
+        if entry.is_read_only() {
             return Err(errors::database_read_only(entry.name()));
         }
         let schema_id = match &name.schema {

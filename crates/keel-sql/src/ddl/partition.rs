@@ -43,7 +43,7 @@ impl Runner<'_> {
         p: &ast::PartitionStatement,
     ) -> Result<()> {
         let entry = self.info.current_database();
-        if entry.picture().settings().read_only {
+        if entry.is_read_only() {
             return Err(errors::database_read_only(entry.name()));
         }
         let name = p.name.text.as_str();

@@ -1,14 +1,24 @@
 //! Databases that come, go and change their role with availability groups.
 
 use super::server::{store_database, stored_databases};
-use super::{DatabaseEntry, Engine, FIRST_USER_DATABASE, MASTER};
+use super::{DatabaseEntry, Engine, FIRST_USER_DATABASE, MASTER, Restoring};
 use crate::errors;
+use crate::map::db_error;
 use keel_base::DatabaseId;
-use keel_node::{Database, Role};
+use keel_node::{Database, DbError, Role};
 use keel_types::error::Result;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// All of its log is applied, and readers see that.
+fn show(entry: &DatabaseEntry) -> std::result::Result<(), DbError> {
+    if entry.store.role() == Role::Resolving {
+        entry.store.apply_all()?;
+        entry.store.demote()?;
+    }
+    Ok(())
+}
 
 impl Engine {
     /// An id that neither a database nor a seeding has.
@@ -23,7 +33,8 @@ impl Engine {
     /// 1801. Called when nothing of the group uses the copy.
     pub fn reserve_place(&self, name: &str) -> Result<(DatabaseId, PathBuf)> {
         if let Some(entry) = self.database(name) {
-            let follows = matches!(entry.store.role(), Role::Secondary | Role::Resolving);
+            let follows = entry.restoring() == Restoring::No
+                && matches!(entry.store.role(), Role::Secondary | Role::Resolving);
             if !entry.is_restoring() && !follows {
                 return Err(errors::database_exists(name));
             }
@@ -50,7 +61,7 @@ impl Engine {
         name: &str,
         id: DatabaseId,
         store: Arc<Database>,
-        restoring: bool,
+        restoring: Restoring,
     ) -> Result<()> {
         let old = self.database(name);
         let first = old.as_ref().map_or_else(|| name.to_owned(), |_| format!("{name} (restored {})", id.0));
@@ -79,24 +90,44 @@ impl Engine {
         }
         let directory = store.dir().file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
         let entry = DatabaseEntry::load(id, name, store)?;
-        let stored = super::StoredDatabase { id: id.0, name: name.to_owned(), directory, restoring: false };
+        let stored = super::StoredDatabase::new(id.0, name, directory);
         store_database(&self.database_by_id(MASTER).expect("master is always open"), &stored)?;
         self.add(&entry);
         self.release_place(id);
         Ok(())
     }
 
-    /// Records whether a copy takes nothing but log.
-    pub fn set_restoring(&self, entry: &DatabaseEntry, on: bool) -> Result<()> {
-        if entry.is_restoring() == on {
+    /// Records whether a copy waits for more log, and how.
+    ///
+    /// # Errors
+    /// Those of writing master, and of applying the log there is where the copy is to be read (STANDBY).
+    pub fn set_restoring(&self, entry: &DatabaseEntry, to: Restoring) -> Result<()> {
+        if entry.restoring() == to {
             return Ok(());
+        }
+        if to == Restoring::Standby {
+            show(entry).map_err(|e| db_error(e, &entry.name()))?;
         }
         let master = self.database_by_id(MASTER).expect("master is always open");
         if let Some(stored) = stored_databases(&master)?.into_iter().find(|d| d.id == entry.id.0) {
-            store_database(&master, &super::StoredDatabase { restoring: on, ..stored })?;
+            let (restoring, standby) = (to == Restoring::Closed, to == Restoring::Standby);
+            store_database(&master, &super::StoredDatabase { restoring, standby, ..stored })?;
         }
-        entry.set_restoring(on);
+        entry.note_restoring(to);
         Ok(())
+    }
+
+    /// At the start: what is to be read while it waits for log is made readable.
+    pub(super) fn show_standby(&self, entry: &DatabaseEntry) {
+        if !entry.is_standby() {
+            return;
+        }
+        if let Err(e) = show(entry) {
+            // It still takes log, which tries again.
+            entry.note_restoring(Restoring::Closed);
+            let text = format!("Database '{}' cannot be read while it waits for log: {e}", entry.name());
+            self.options.log.write(&text);
+        }
     }
 
     /// Ends the sessions that use a database: its role does not allow them any more. Their transactions roll back, their

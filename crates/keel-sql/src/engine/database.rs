@@ -54,7 +54,7 @@ pub struct DatabaseEntry {
     /// Transactions that are open.
     pub open_transactions: AtomicU32,
     dropped: AtomicBool,
-    restoring: AtomicBool,
+    restoring: AtomicU8,
     /// Commits made as a group's primary, how long their sessions waited, and the longest wait, nanoseconds.
     group_commits: [AtomicU64; 3],
     refreshing: Mutex<()>,
@@ -67,6 +67,18 @@ pub struct DatabaseEntry {
     pub(crate) change_cleaning: Mutex<()>,
     /// The role in which the catalog was last read.
     role_seen: AtomicU8,
+}
+
+/// Whether a database waits for more log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Restoring {
+    /// It does not.
+    #[default]
+    No,
+    /// RESTORE WITH NORECOVERY, or it has left an availability group: nobody can use it.
+    Closed,
+    /// RESTORE WITH STANDBY: it can be read as of the log it has.
+    Standby,
 }
 
 /// What the system tree holds at a point.
@@ -189,7 +201,7 @@ impl DatabaseEntry {
             transactions: AtomicU64::new(0),
             open_transactions: AtomicU32::new(0),
             dropped: AtomicBool::new(false),
-            restoring: AtomicBool::new(false),
+            restoring: AtomicU8::new(Restoring::No as u8),
             group_commits: Default::default(),
             refreshing: Mutex::new(()),
             settings_changing: Mutex::new(()),
@@ -336,14 +348,36 @@ impl DatabaseEntry {
         [0, 1, 2].map(|i| self.group_commits[i].load(Ordering::Relaxed))
     }
 
-    /// A copy that was in an availability group and is in none: it takes nothing but more log.
+    /// It takes nothing but more log, and nobody can use it.
     #[must_use]
     pub fn is_restoring(&self) -> bool {
-        self.restoring.load(Ordering::Acquire)
+        self.restoring() == Restoring::Closed
     }
 
-    pub(super) fn set_restoring(&self, on: bool) {
-        self.restoring.store(on, Ordering::Release);
+    /// It takes more log, and can be read between one RESTORE LOG and the next.
+    #[must_use]
+    pub fn is_standby(&self) -> bool {
+        self.restoring() == Restoring::Standby
+    }
+
+    /// Whether statements that write are refused (3906): by its settings, between two parts of a restore, on a copy of a group's.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.picture().settings().read_only || self.is_standby() || self.is_copy()
+    }
+
+    /// Whether it waits for more log.
+    #[must_use]
+    pub fn restoring(&self) -> Restoring {
+        match self.restoring.load(Ordering::Acquire) {
+            0 => Restoring::No,
+            1 => Restoring::Closed,
+            _ => Restoring::Standby,
+        }
+    }
+
+    pub(super) fn note_restoring(&self, restoring: Restoring) {
+        self.restoring.store(restoring as u8, Ordering::Release);
     }
 
     /// Counts a transaction that begins, as open until what is returned is dropped.

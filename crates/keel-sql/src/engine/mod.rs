@@ -20,7 +20,7 @@ mod server;
 mod told;
 
 pub use current::{Before, Current, StatementAt};
-pub use database::{DatabaseEntry, OpenTransaction};
+pub use database::{DatabaseEntry, OpenTransaction, Restoring};
 pub(crate) use decisions::Decision;
 pub use load::{Load, LoadRecord};
 pub use logins::{DatabaseUser, LoginRecord, Logins};
@@ -267,8 +267,9 @@ impl Engine {
                 &decisions,
             ) {
                 Ok(entry) => {
-                    entry.set_restoring(stored.restoring);
+                    entry.note_restoring(stored.waits());
                     self.add(&entry);
+                    self.show_standby(&entry);
                 }
                 Err(e) => self
                     .options
@@ -463,10 +464,7 @@ impl Engine {
         let settings = DatabaseSettings { created: self.now_local(), ..settings };
         entry.put_now(CatalogObject::Settings(Arc::new(settings)))?;
         let master = self.database_by_id(MASTER).expect("master is always open");
-        server::store_database(
-            &master,
-            &StoredDatabase { id, name: name.to_owned(), directory, restoring: false },
-        )?;
+        server::store_database(&master, &StoredDatabase::new(id, name, directory))?;
         self.add(&entry);
         Ok(entry)
     }
@@ -479,10 +477,7 @@ impl Engine {
         }
         let directory = entry.store.dir().file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
         let master = self.database_by_id(MASTER).expect("master is always open");
-        server::store_database(
-            &master,
-            &StoredDatabase { id: entry.id.0, name: name.to_owned(), directory, restoring: false },
-        )?;
+        server::store_database(&master, &StoredDatabase::new(entry.id.0, name, directory))?;
         let mut databases = self.databases.write();
         databases.by_name.remove(&crate::catalog::fold(&entry.name()));
         entry.rename(name);

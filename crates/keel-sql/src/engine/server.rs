@@ -1,7 +1,7 @@
 //! What the instance itself keeps in master: its databases and configuration; how rows of master are read and written.
 
 use super::decisions::Decision;
-use super::{ConfigurationValue, DatabaseEntry, Engine, MASTER};
+use super::{ConfigurationValue, DatabaseEntry, Engine, MASTER, Restoring};
 use crate::catalog::{CatalogKey, SYSTEM_TREE, object_class};
 use crate::config;
 use crate::errors;
@@ -23,9 +23,28 @@ pub struct StoredDatabase {
     pub name: String,
     /// Directory below the data directory.
     pub directory: String,
-    /// Takes nothing but log, since it left an availability group.
+    /// Takes nothing but log, and is not open to anybody.
     #[serde(default)]
     pub restoring: bool,
+    /// Takes log, and can be read meanwhile.
+    #[serde(default)]
+    pub standby: bool,
+}
+
+impl StoredDatabase {
+    /// One that waits for no log.
+    pub(super) fn new(id: u32, name: &str, directory: String) -> StoredDatabase {
+        StoredDatabase { id, name: name.to_owned(), directory, restoring: false, standby: false }
+    }
+
+    /// Whether it waits for more log.
+    pub(super) fn waits(&self) -> Restoring {
+        match (self.restoring, self.standby) {
+            (true, _) => Restoring::Closed,
+            (false, true) => Restoring::Standby,
+            (false, false) => Restoring::No,
+        }
+    }
 }
 
 fn read_class<T: DeserializeOwned>(master: &DatabaseEntry, class: u8) -> Result<Vec<T>> {

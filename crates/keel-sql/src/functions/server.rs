@@ -203,13 +203,15 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
     let flag = |name: &str| variant_int(i64::from(settings.flags.get(name).copied().unwrap_or(false)));
     Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
         "collation" => variant_text(settings.collation.as_str()),
+        "status" if entry.is_restoring() => variant_text("RESTORING"),
         "status" => variant_text(if settings.offline { "OFFLINE" } else { "ONLINE" }),
+        "isinstandby" => variant_int(i64::from(entry.is_standby())),
         "updateability" => {
             let follows = info.engine.hadr().is_some_and(|h| {
                 let state = h.state();
                 state.group_of(&entry.name()).is_some_and(|(g, _)| g.role != crate::hadr::Role::Primary)
             });
-            variant_text(if settings.read_only || follows { "READ_ONLY" } else { "READ_WRITE" })
+            variant_text(if settings.read_only || entry.is_standby() || follows { "READ_ONLY" } else { "READ_WRITE" })
         }
         "useraccess" => variant_text(settings.user_access.as_str()),
         "recovery" => variant_text(settings.recovery.as_str()),
@@ -237,8 +239,7 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         "lastgoodcheckdbtime" => {
             variant(SqlType::DateTime, Value::DateTime(i64::from(DAY_1900) * TICKS_PER_DAY))
         }
-        "isinstandby"
-        | "ismergepublished"
+        "ismergepublished"
         | "ispublished"
         | "issubscribed"
         | "issyncwithbackup"

@@ -205,7 +205,7 @@ impl Runner<'_> {
 
     pub(crate) fn check_database_writable(&self, database: DatabaseId) -> Result<()> {
         let Some(entry) = self.info.engine.database_by_id(database) else { return Ok(()) };
-        if entry.picture().settings().read_only {
+        if entry.is_read_only() {
             return Err(errors::database_read_only(entry.name()));
         }
         Ok(())
