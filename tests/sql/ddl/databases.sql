@@ -34,3 +34,20 @@ GO
 drop database shop
 GO
 drop database if exists shop
+GO
+-- One that is offline is not opened, whatever names it.
+create database away
+GO
+create table away.dbo.t (a int)
+insert away.dbo.t values (1)
+alter database away set offline
+GO
+select * from away.dbo.t
+GO
+insert away.dbo.t values (2)
+GO
+use away
+GO
+alter database away set online
+select * from away.dbo.t
+drop database away

@@ -360,6 +360,20 @@ impl DatabaseEntry {
         self.restoring() == Restoring::Standby
     }
 
+    /// Whether statements may name it.
+    ///
+    /// # Errors
+    /// 927 while it waits for log, 942 when it is offline.
+    pub fn may_be_opened(&self) -> Result<()> {
+        if self.is_restoring() {
+            return Err(errors::restoring(self.name()));
+        }
+        if self.picture().settings().offline {
+            return Err(errors::offline(self.name()));
+        }
+        Ok(())
+    }
+
     /// Whether statements that write are refused (3906): by its settings, between two parts of a restore, on a copy of a group's.
     #[must_use]
     pub fn is_read_only(&self) -> bool {

@@ -192,6 +192,11 @@ impl Runner<'_> {
                 CompiledCode::Plan(Box::new(plan))
             }
         };
+        for (database, _) in &scope.found.borrow().catalogs {
+            if let Some(entry) = self.info.engine.database_by_id(*database) {
+                entry.may_be_opened()?;
+            }
+        }
         if let Some((database, _)) = targets.first() {
             self.check_database_writable(*database)?;
         }

@@ -379,17 +379,7 @@ pub fn use_database(info: &Info, name: &str) -> Result<()> {
     if let Some(hadr) = info.engine.hadr() {
         crate::hadr::access::session(&hadr.state(), &new.name(), info.shared.login.read_only_intent)?;
     }
-    if new.is_restoring() {
-        return Err(errors::restoring(name));
-    }
-    if new.picture().settings().offline {
-        return Err(keel_types::SqlError::new(
-            942,
-            14,
-            4,
-            format!("Database '{name}' cannot be opened because it is offline."),
-        ));
-    }
+    new.may_be_opened()?;
     info.check_entry(&new)?;
     put_in(info, new);
     Ok(())
