@@ -228,7 +228,7 @@ fn restore_all(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
         if matches!(set.content, Content::Log(_)) {
             if let Some(db) = &restoring {
                 // To a time within the sample's, or to the end.
-                let stop = (number % 2 == 0).then_some(SAMPLE_MICROS);
+                let stop = (number % 2 == 0).then_some(backup::StopAt::Time(SAMPLE_MICROS));
                 let _ = backup::restore_log(db, (&*file, &set), stop, &mut |_, _| Ok(()));
             }
             continue;

@@ -40,6 +40,7 @@ mod stripes;
 
 pub use differential::{Base, DifferentialInfo};
 pub use read::{Rolled, complete, restore, restore_differential, restore_log, verify};
+pub use stop::StopAt;
 pub use stripes::{FAMILIES_MAX, Family, Striped};
 
 use crate::database::Database;

@@ -148,6 +148,8 @@ errors! {
     throw_outside_catch() = 10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
     /// THROW number out of range.
     throw_number(number) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
+    /// A second BEGIN TRANSACTION … WITH MARK.
+    marked_already() = 3920, 16, 1, "WITH MARK option only applies to the first BEGIN TRAN WITH MARK statement. The option is ignored.";
     /// COMMIT without BEGIN.
     commit_without_begin() = 3902, 16, 1, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     /// ROLLBACK without BEGIN.

@@ -2,7 +2,7 @@
 
 use super::differential::{Followed, Overlay};
 use super::frames::{Kind, Reader, damaged};
-use super::stop::{Search, cut};
+use super::stop::{Search, StopAt, cut};
 use super::{BackupSet, Content, LogInfo, Progress};
 use crate::database::{Database, DbOptions};
 use crate::error::DbError;
@@ -196,7 +196,7 @@ impl Making<'_> {
 pub enum Rolled {
     /// It has all of it.
     All,
-    /// It has what came before the point in time.
+    /// It has what comes before the point asked for.
     Stopped,
     /// It is past that point already: nothing was done.
     TooLate,
@@ -204,15 +204,15 @@ pub enum Rolled {
     OtherPath,
 }
 
-/// Rolls a database that is being restored forward with a log backup that begins at or before the end of its log, up to the first
-/// transaction that was committed after `stop` (microseconds since 1970 UTC), or to the end.
+/// Rolls a database that is being restored forward with a log backup that begins at or before the end of its log, up to `stop` or to
+/// the end.
 ///
 /// # Errors
 /// [`DbError::Corrupt`] when the set is damaged, [`DbError::Io`], and what `progress` returns.
 pub fn restore_log(
     db: &Arc<Database>,
     (file, set): (&dyn File, &BackupSet),
-    stop: Option<i64>,
+    stop: Option<StopAt<'_>>,
     progress: Progress<'_>,
 ) -> Result<Rolled, DbError> {
     let Content::Log(info) = &set.content else { return Err(damaged("the backup set is no log backup")) };
@@ -244,13 +244,13 @@ struct Found {
 fn look_through(
     db: &Database,
     (file, set): (&dyn File, &BackupSet),
-    stop: Option<i64>,
+    stop: Option<StopAt<'_>>,
     progress: Progress<'_>,
 ) -> Result<Found, DbError> {
     let log = db.log().ok_or_else(|| DbError::Role("a volatile database is not restored".into()))?;
     let (end, tip) = (log.flush()?, log.last_checksum());
     let mut found = Found { stop: None, other_path: false };
-    let (mut search, mut before) = (stop.map(Search::after), None);
+    let (mut search, mut before) = (stop.map(Search::new), None);
     let mut take = |_: Kind, bytes: &[u8]| {
         let header = header_of(bytes)?;
         let joins = if header.first_lsn == end { header.previous == tip } else { true };

@@ -1,15 +1,62 @@
-//! The point in time at which restoring ends.
+//! The point in time, or the transaction, at which restoring ends.
 
 use super::frames::damaged;
 use crate::error::DbError;
-use keel_base::Lsn;
+use keel_base::{Lsn, TreeId};
 use keel_log::block::{self, FLAG_CONTINUES, FLAG_UNFINISHED, HEADER_BYTES, Header};
 use keel_log::voids_unfinished;
-use keel_redo::{Group, GroupKind};
+use keel_redo::{Change, Group, GroupKind, RowRecord};
 
-/// Looks for the first transaction that was committed after a time, block by block.
-pub(super) struct Search {
-    after_micros: i64,
+/// Where rolling a copy forward ends.
+#[derive(Clone, Copy)]
+pub enum StopAt<'a> {
+    /// Before the first transaction that was committed after this, microseconds since 1970 UTC.
+    Time(i64),
+    /// At the first transaction whose commit is not before a position.
+    Position {
+        /// The position, which may be that of the commit (STOPATMARK = 'lsn:…').
+        at: Lsn,
+        /// Whether that transaction is taken, too.
+        inclusive: bool,
+    },
+    /// At the first transaction that writes a row by which it is told.
+    Row {
+        /// Given tree, key and row, whether it is the one.
+        is: &'a dyn Fn(TreeId, &[u8], &[u8]) -> bool,
+        /// Not one that was committed before this, microseconds since 1970 UTC.
+        since: i64,
+        /// Whether that transaction is taken, too.
+        inclusive: bool,
+    },
+}
+
+impl StopAt<'_> {
+    /// Where to stop, if it is a transaction that takes this part of the log.
+    fn stops(&self, group: &Group<'_>, begins: Lsn) -> Result<Option<Lsn>, DbError> {
+        let ends = begins.advance(group.bytes.len() as u64);
+        let at = |inclusive: bool| Some(if inclusive { ends } else { begins });
+        Ok(match self {
+            StopAt::Time(after) => (group.argument > *after).then_some(begins),
+            StopAt::Position { at: position, inclusive } => at(*inclusive).filter(|_| ends >= *position),
+            StopAt::Row { is, since, inclusive } => {
+                let mut found = false;
+                let each = |_, record: RowRecord<'_>| {
+                    found |= matches!(record.change, Change::Put(row) if is(record.tree, record.key, row));
+                    Ok::<(), DbError>(())
+                };
+                let walked = (group.argument >= *since).then(|| group.for_each_of(0, 1, each));
+                if walked.is_some_and(|whole| whole.is_none()) {
+                    return Err(damaged("the log in the backup is damaged"));
+                }
+                at(*inclusive).filter(|_| found)
+            }
+        })
+    }
+}
+
+/// Looks for the transaction to stop at, block by block.
+pub(super) struct Search<'a> {
+    stop: StopAt<'a>,
     /// Of an append that is not whole yet.
     bytes: Vec<u8>,
     /// Where they begin; `None` before the first append.
@@ -18,13 +65,12 @@ pub(super) struct Search {
     flags: u8,
 }
 
-impl Search {
-    /// `micros` since 1970 UTC.
-    pub(super) fn after(micros: i64) -> Search {
-        Search { after_micros: micros, bytes: Vec::new(), at: None, flags: 0 }
+impl<'a> Search<'a> {
+    pub(super) fn new(stop: StopAt<'a>) -> Search<'a> {
+        Search { stop, bytes: Vec::new(), at: None, flags: 0 }
     }
 
-    /// Looks at the next block. Returns where the records that commit that transaction begin.
+    /// Looks at the next block. Returns where the log is cut off.
     pub(super) fn look(&mut self, header: &Header, payload: &[u8]) -> Result<Option<Lsn>, DbError> {
         let begins = header.flags & FLAG_CONTINUES == 0;
         let mut at = match self.at {
@@ -47,8 +93,8 @@ impl Search {
                 return Err(damaged("the log in the backup is damaged"));
             };
             let commits = matches!(group.kind, GroupKind::Whole | GroupKind::Commit);
-            if commits && group.argument > self.after_micros {
-                return Ok(Some(at));
+            if commits && let Some(stop) = self.stop.stops(&group, at)? {
+                return Ok(Some(stop));
             }
             at = at.advance(group.bytes.len() as u64);
             rest = &rest[group.bytes.len()..];

@@ -85,7 +85,7 @@ impl Chain {
     }
 
     fn roll(&self, db: &Arc<Database>, set: &BackupSet, stop: Option<i64>) -> Rolled {
-        let rolled = restore_log(db, (&*self.file, set), stop, &mut |_, _| Ok(())).unwrap();
+        let rolled = restore_log(db, (&*self.file, set), stop.map(StopAt::Time), &mut |_, _| Ok(())).unwrap();
         assert_eq!(db.role(), Role::Resolving);
         rolled
     }

@@ -70,7 +70,7 @@ impl Parser<'_> {
         Ok(BackupDevice { kind, name })
     }
 
-    /// An option, or `MOVE 'a' TO 'b'` as a list of two.
+    /// An option, `MOVE 'a' TO 'b'` as a list of two, `STOPATMARK = 'a' AFTER 'b'` likewise.
     fn backup_option(&mut self) -> Result<Opt> {
         let start = self.span();
         if self.at_word("MOVE") {
@@ -81,7 +81,20 @@ impl Parser<'_> {
             let value = OptValue::List(vec![from, to]);
             return Ok(Opt { name: SmolStr::new_static("MOVE"), value, span: self.since(start) });
         }
-        self.option()
+        let mut option = self.option()?;
+        let stops = matches!(option.name.as_str(), "STOPATMARK" | "STOPBEFOREMARK");
+        if stops && self.eat_word("AFTER") {
+            let span = self.span();
+            let value = if self.tok() == Tok::Variable {
+                OptValue::Variable(self.variable()?)
+            } else {
+                OptValue::String(self.string()?)
+            };
+            let mark = Opt { name: SmolStr::default(), value: option.value, span: option.span };
+            option.value =
+                OptValue::List(vec![mark, Opt { name: SmolStr::new_static("AFTER"), value, span: self.since(span) }]);
+        }
+        Ok(option)
     }
 
     fn move_name(&mut self) -> Result<Opt> {

@@ -152,7 +152,7 @@ impl Parser<'_> {
         }
         let name = self.transaction_name()?;
         let mut mark = None;
-        if self.at_words(&["WITH", "MARK"]) {
+        if name.is_some() && self.at_words(&["WITH", "MARK"]) {
             self.at += 2;
             mark = Some(if self.at_string() { Some(self.string()?) } else { None });
         }

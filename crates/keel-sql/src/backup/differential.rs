@@ -2,7 +2,7 @@
 
 use super::errors;
 use super::media::{Labelled, Media};
-use super::options::Options;
+use super::options::{Options, Stop};
 use crate::engine::{DatabaseEntry, Restoring};
 use crate::errors as sql_errors;
 use crate::run::Runner;
@@ -33,7 +33,7 @@ impl Runner<'_> {
         if !fits {
             return Err(errors::not_the_base());
         }
-        if options.stop_at.is_some_and(|stop| stop < found.label.finished) {
+        if options.stop.as_ref().and_then(Stop::time).is_some_and(|stop| stop < found.label.finished) {
             return Err(errors::stop_too_early());
         }
         self.close_standby(&old, "RESTORE")?;

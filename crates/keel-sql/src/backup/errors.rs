@@ -73,6 +73,8 @@ crate::errors::error_functions! {
     log_too_early(last, end) = 4326, 16, 1, "The log in this backup set terminates at LSN {last}, which is too early to apply to the database. A more recent log backup that includes LSN {end} can be restored.";
     /// The two have gone different ways.
     other_path() = 4330, 16, 1, "This backup set cannot be applied because it is on a recovery path that is inconsistent with the database. The recovery path is the sequence of data and log backups that have brought the database to a particular recovery point. Find a compatible backup to restore, or restore the rest of the database to match a recovery point within this backup set, which will restore the database to a different point in time.";
+    /// STOPATMARK = 'lsn:…' that is none.
+    no_such_lsn() = 4334, 16, 1, "The named mark does not identify a valid LSN.";
     /// STOPAT before what is there.
     stop_passed() = 4335, 16, 1, "The specified STOPAT time is too early. All or part of the database is already rolled forward beyond that point.";
     /// STOPAT before the end of a full backup.

@@ -1,14 +1,17 @@
 //! What was backed up and restored here: rows of master's own, shown as tables of `msdb`.
 
 use super::media::Label;
-use super::options::Options;
+use super::options::{Options, Stop};
 use crate::catalog::object_class;
 use crate::engine::{Engine, Restoring};
 use crate::hadr::lsn::value as lsn;
+use crate::session::log_mark::LogMark;
 use crate::views::{self, NULL, ViewContext, bit, date, int, machine_of, text};
+use keel_base::Lsn;
 use keel_types::error::Result;
 use keel_types::{Decimal, Value};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -41,6 +44,48 @@ struct RestoreRow {
     /// STOPAT, local ticks; 0 without one.
     #[serde(default)]
     stop: i64,
+    /// STOPATMARK, STOPBEFOREMARK: the name.
+    #[serde(default)]
+    mark: Option<String>,
+    /// STOPBEFOREMARK.
+    #[serde(default)]
+    before: bool,
+}
+
+/// A marked transaction's place in the log of a database.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct MarkedRow {
+    id: i32,
+    database: String,
+    mark: LogMark,
+    user: String,
+    lsn: u64,
+    at: i64,
+}
+
+fn marked(engine: &Engine) -> Result<Vec<MarkedRow>> {
+    engine.master_rows(object_class::MARKED)
+}
+
+/// Notes the databases in which a marked transaction was committed, and where.
+pub(crate) fn note_mark(engine: &Engine, mark: &LogMark, places: &[(Arc<str>, Lsn)], user: &str) -> Result<()> {
+    let mut id = engine.last_master_row(object_class::MARKED)?.unwrap_or(0);
+    for (database, lsn) in places {
+        id += 1;
+        let (database, mark, user) = (database.to_string(), mark.clone(), user.to_owned());
+        let row = MarkedRow { id, database, mark, user, lsn: lsn.0, at: engine.now_local() };
+        engine.put_master_row(object_class::MARKED, id, Some(&row))?;
+    }
+    Ok(())
+}
+
+/// `msdb.dbo.logmarkhistory`
+pub(crate) fn logmarkhistory(cx: &ViewContext<'_>) -> Rows {
+    let row = |m: &MarkedRow| {
+        let described = text(m.mark.description.as_str());
+        vec![text(m.database.as_str()), text(m.mark.name.as_str()), described, text(m.user.as_str()), lsn(m.lsn), date(m.at)]
+    };
+    marked(cx.engine).unwrap_or_default().iter().map(row).collect()
 }
 
 fn backups(engine: &Engine) -> Result<Vec<BackupRow>> {
@@ -79,7 +124,9 @@ pub(super) fn note_restore(
         recovery: options.leaves == Restoring::No,
         log: label.log,
         differential: label.differential,
-        stop: options.stop_at.unwrap_or(0),
+        stop: options.stop.as_ref().and_then(Stop::time).unwrap_or(0),
+        mark: options.stop.as_ref().and_then(Stop::name),
+        before: options.stop.as_ref().is_some_and(Stop::ends_before),
     };
     engine.put_master_row(object_class::RESTORE, id, Some(&row))
 }
@@ -92,6 +139,9 @@ pub(crate) fn forget(engine: &Engine, before: i64, database: Option<&str>) -> Re
     }
     for old in restores(engine)?.iter().filter(|r| r.at < before && of_it(&r.database)) {
         engine.put_master_row::<RestoreRow>(object_class::RESTORE, old.id, None)?;
+    }
+    for old in marked(engine)?.iter().filter(|m| m.at < before && of_it(&m.database)) {
+        engine.put_master_row::<MarkedRow>(object_class::MARKED, old.id, None)?;
     }
     Ok(())
 }
@@ -212,8 +262,8 @@ pub(crate) fn restorehistory(cx: &ViewContext<'_>) -> Rows {
             bit(false),
             stop,
             int(1),
-            NULL,
-            NULL,
+            words(r.mark.as_ref()),
+            r.mark.as_ref().map_or(NULL, |_| bit(r.before)),
         ]);
         row
     };

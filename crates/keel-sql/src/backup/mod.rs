@@ -31,4 +31,5 @@ mod tail;
 mod write;
 
 pub(crate) use errors::RAISED;
+pub(crate) use history::note_mark;
 pub(crate) use media::{Devices, default_directory, remove_old};

@@ -3,13 +3,60 @@
 use super::errors;
 use crate::engine::Restoring;
 use crate::errors as sql_errors;
+use crate::hadr::lsn::{from_number, to_number};
 use crate::program::Program;
 use crate::run::{Frame, Runner};
+use keel_base::Lsn;
 use keel_node::backup::FAMILIES_MAX;
 use keel_parser::ast::{self, DeviceName, NameOrVariable, OptValue};
 use keel_types::error::Result;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
+
+/// Where restoring ends before the end of the log.
+#[derive(Clone, Debug)]
+pub(super) enum Stop {
+    /// STOPAT: local ticks.
+    Time(i64),
+    /// At a marked transaction.
+    Mark {
+        name: String,
+        /// AFTER: local ticks.
+        after: Option<i64>,
+        /// STOPATMARK takes it, STOPBEFOREMARK does not.
+        inclusive: bool,
+    },
+    /// At the transaction that has a position of the log.
+    Position { at: Lsn, inclusive: bool },
+}
+
+impl Stop {
+    pub(super) fn time(&self) -> Option<i64> {
+        if let Stop::Time(at) = self { Some(*at) } else { None }
+    }
+
+    /// Of the mark, as it was given.
+    pub(super) fn name(&self) -> Option<String> {
+        match self {
+            Stop::Time(_) => None,
+            Stop::Mark { name, .. } => Some(name.clone()),
+            Stop::Position { at, .. } => Some(format!("lsn:{}", to_number(at.0))),
+        }
+    }
+
+    /// STOPBEFOREMARK.
+    pub(super) fn ends_before(&self) -> bool {
+        matches!(self, Stop::Mark { inclusive: false, .. } | Stop::Position { inclusive: false, .. })
+    }
+
+    fn mark(text: &str, after: Option<i64>, inclusive: bool) -> Result<Stop> {
+        let Some(("lsn", number)) = text.split_once(':').filter(|_| after.is_none()) else {
+            return Ok(Stop::Mark { name: text.to_owned(), after, inclusive });
+        };
+        let at = number.trim().parse().ok().and_then(from_number).ok_or_else(errors::no_such_lsn)?;
+        Ok(Stop::Position { at: Lsn(at), inclusive })
+    }
+}
 
 /// What is asked for, by either statement.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +82,8 @@ pub(super) struct Options {
     pub replace: bool,
     /// NORECOVERY, STANDBY: what the database is afterwards.
     pub leaves: Restoring,
-    /// STOPAT: local ticks.
-    pub stop_at: Option<i64>,
+    /// STOPAT, STOPATMARK, STOPBEFOREMARK.
+    pub stop: Option<Stop>,
     /// Logical names of MOVE.
     pub moved: Vec<String>,
 }
@@ -69,8 +116,6 @@ const MISSING: &[&str] = &[
     "CREDENTIAL",
     "EXPIREDATE",
     "FILE_SNAPSHOT",
-    "STOPATMARK",
-    "STOPBEFOREMARK",
     "NO_TRUNCATE",
     "RESTRICTED_USER",
     "PARTIAL",
@@ -185,7 +230,10 @@ impl Runner<'_> {
                 }
                 "MOVE" if restores => found.moved.extend(self.moved_name(program, frame, &option.value)?),
                 name if IDLE.contains(&name) || restores && IDLE_RESTORING.contains(&name) => {}
-                "STOPAT" if restores => found.stop_at = Some(stop_point(text.as_deref())?),
+                "STOPAT" if restores => found.stop = Some(Stop::Time(stop_point(text.as_deref())?)),
+                "STOPATMARK" | "STOPBEFOREMARK" if restores => {
+                    found.stop = Some(self.stop_mark(program, frame, option)?);
+                }
                 name if MISSING.contains(&name) => {
                     return Err(sql_errors::not_supported(format!("{statement} WITH {name}")));
                 }
@@ -204,6 +252,23 @@ impl Runner<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// `STOPATMARK = 'name' AFTER 'time'`, `STOPBEFOREMARK = 'lsn:…'`.
+    fn stop_mark(&mut self, program: &Arc<Program>, frame: &mut Frame, option: &ast::Opt) -> Result<Stop> {
+        let no_option = || errors::no_option(&option.name, "RESTORE");
+        let mut text = |value: &OptValue| match value {
+            OptValue::Variable(variable) => self.backup_text(program, frame, variable),
+            value => value.text().map(str::to_owned).ok_or_else(no_option),
+        };
+        let (mark, after) = match &option.value {
+            OptValue::List(pair) => match &pair[..] {
+                [mark, after] => (text(&mark.value)?, Some(stop_point(Some(&text(&after.value)?))?)),
+                _ => return Err(no_option()),
+            },
+            value => (text(value)?, None),
+        };
+        Stop::mark(&mark, after, option.name == "STOPATMARK")
     }
 
     /// The logical name of `MOVE 'name' TO 'path'`. The path is not looked at: a database is a directory of the instance's.

@@ -1,7 +1,7 @@
 //! RESTORE DATABASE and RESTORE LOG.
 
 use super::media::{Labelled, Media};
-use super::options::Options;
+use super::options::{Options, Stop};
 use super::{errors, history};
 use crate::catalog::LogChain;
 use crate::engine::{DatabaseEntry, FIRST_USER_DATABASE, Restoring};
@@ -9,8 +9,9 @@ use crate::errors as sql_errors;
 use crate::hadr::lsn::to_number;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
+use crate::session::log_mark::LogMark;
 use keel_base::DatabaseId;
-use keel_node::backup::{Rolled, complete, restore, restore_log};
+use keel_node::backup::{Rolled, StopAt, complete, restore, restore_log};
 use keel_node::{Database, DbError, DbOptions, Role};
 use keel_parser::ast::{self, RestoreKind};
 use keel_query::SessionInfo as _;
@@ -97,7 +98,7 @@ impl Runner<'_> {
         if found.label.differential {
             return self.restore_differential_set(name, media, &found, options);
         }
-        if options.stop_at.is_some_and(|stop| stop < found.label.finished) {
+        if options.stop.as_ref().and_then(Stop::time).is_some_and(|stop| stop < found.label.finished) {
             return Err(errors::stop_too_early());
         }
         let database = &found.label.database;
@@ -211,7 +212,7 @@ impl Runner<'_> {
         if last < end {
             return Err(errors::log_too_early(to_number(last.0), to_number(end.0)));
         }
-        if options.stop_at.is_some_and(|stop| stop < found.label.since) {
+        if options.stop.as_ref().and_then(Stop::time).is_some_and(|stop| stop < found.label.since) {
             return Err(errors::stop_passed());
         }
         let started = self.info.engine.instance().env().clock.now();
@@ -220,11 +221,13 @@ impl Runner<'_> {
             Rolled::TooLate => return Err(errors::stop_passed()),
             Rolled::OtherPath => return Err(errors::other_path()),
             // The point in time is in a later one: only that one may end the restoring.
-            Rolled::All if options.stop_at.is_some() && options.leaves == Restoring::Standby => {
+            Rolled::All if options.stop.is_some() && options.leaves == Restoring::Standby => {
                 self.leave(entry, Restoring::Standby)?;
             }
-            Rolled::All if options.stop_at.is_some() => {
-                let text = "This log file contains records logged before the designated point in time. The database is being left in the Restoring state so you can apply another log file.";
+            Rolled::All if options.stop.is_some() => {
+                let marked = options.stop.as_ref().is_some_and(|stop| stop.time().is_none());
+                let what = if marked { "mark" } else { "point in time" };
+                let text = format!("This log file contains records logged before the designated {what}. The database is being left in the Restoring state so you can apply another log file.");
                 self.report(&SqlError::new(4329, 10, 1, text));
             }
             Rolled::All | Rolled::Stopped => self.leave(entry, options.leaves)?,
@@ -239,7 +242,18 @@ impl Runner<'_> {
         found: &Labelled,
         options: &Options,
     ) -> Result<Rolled> {
-        let stop = options.stop_at.map(crate::clock::local_ticks_to_unix_micros);
+        let micros = crate::clock::local_ticks_to_unix_micros;
+        let is_marked = |tree, key: &[u8], row: &[u8]| {
+            let mark = LogMark::of(tree, key, row);
+            matches!(&options.stop, Some(Stop::Mark { name, .. }) if mark.is_some_and(|mark| mark.name == *name))
+        };
+        let stop = options.stop.as_ref().map(|stop| match *stop {
+            Stop::Time(at) => StopAt::Time(micros(at)),
+            Stop::Position { at, inclusive } => StopAt::Position { at, inclusive },
+            Stop::Mark { after, inclusive, .. } => {
+                StopAt::Row { is: &is_marked, since: after.map_or(i64::MIN, micros), inclusive }
+            }
+        });
         let (mut told, from) = (0, (&*media.file, &found.set));
         let rolled = restore_log(&entry.store, from, stop, &mut |done, of| {
             self.say_progress(options.stats, &mut told, done, of)

@@ -220,6 +220,13 @@ impl CatalogKey {
         let id = self.id.to_be_bytes();
         [self.class, id[0], id[1], id[2], id[3]]
     }
+
+    /// The way back; `None` for what is no key.
+    #[must_use]
+    pub fn parse(key: &[u8]) -> Option<CatalogKey> {
+        let (class, id) = key.split_first()?;
+        Some(CatalogKey { class: *class, id: i32::from_be_bytes(id.try_into().ok()?) })
+    }
 }
 
 /// Class bytes of [`CatalogKey`]: part of the stored format, never reuse one.
@@ -252,6 +259,8 @@ pub mod object_class {
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
     pub const SEQUENCE_VALUE: u8 = 33;
+    /// Marks of transactions by session, for the log alone, see `session::log_mark`.
+    pub const LOG_MARK: u8 = 34;
     /// In master: databases of the instance.
     pub const DATABASE: u8 = 40;
     /// In master: logins.
@@ -278,6 +287,8 @@ pub mod object_class {
     pub const BACKUP: u8 = 60;
     /// In master: databases that were restored.
     pub const RESTORE: u8 = 61;
+    /// In master: marked transactions.
+    pub const MARKED: u8 = 62;
 }
 
 /// A stored definition.

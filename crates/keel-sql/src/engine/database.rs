@@ -107,6 +107,9 @@ impl Stored {
         while let Some((key, bytes)) = cursor.next().map_err(|e| txn_error(e, name, 0))? {
             let (class, id) = parse_key(key)?;
             let json = row::column(&bytes, 0).unwrap_or_default();
+            if class == object_class::LOG_MARK {
+                continue;
+            }
             if class == object_class::COUNTER || class == object_class::SEQUENCE_VALUE {
                 let reserved = json.try_into().map(i64::from_le_bytes).unwrap_or(0);
                 let state = CounterState { last: Some(reserved), reserved };
@@ -709,10 +712,6 @@ fn next_object(picture: &Picture) -> ObjectId {
 }
 
 fn parse_key(key: &[u8]) -> Result<(u8, i32)> {
-    match key {
-        [class, id @ ..] if id.len() == 4 => {
-            Ok((*class, i32::from_be_bytes(id.try_into().expect("length was checked"))))
-        }
-        _ => Err(errors::catalog_corrupt("A key of the system tree has the wrong length.")),
-    }
+    let parsed = CatalogKey::parse(key).map(|key| (key.class, key.id));
+    parsed.ok_or_else(|| errors::catalog_corrupt("A key of the system tree has the wrong length."))
 }

@@ -107,6 +107,20 @@ impl Engine {
         read_class(&self.master(), class)
     }
 
+    /// The highest id of a class of master's own objects.
+    pub(crate) fn last_master_row(&self, class: u8) -> Result<Option<i32>> {
+        let master = self.master();
+        let mut txn = master.store.begin(Isolation::ReadCommitted);
+        let view = txn.statement_snapshot();
+        let (low, high) = ([class], [class + 1]);
+        let fail = |e| txn_error(e, "master", 0);
+        let mut cursor = txn
+            .scan(&view, SYSTEM_TREE, Bound::Included(&low[..]), Bound::Excluded(&high[..]), Direction::Reverse)
+            .map_err(fail)?;
+        let last = cursor.next().map_err(fail)?;
+        Ok(last.and_then(|(key, _)| CatalogKey::parse(key)).map(|key| key.id))
+    }
+
     /// Writes, or with `None` deletes, a row of master's own objects.
     pub(crate) fn put_master_row<T: Serialize>(&self, class: u8, id: i32, value: Option<&T>) -> Result<()> {
         write_row(&self.master(), CatalogKey { class, id }, value)

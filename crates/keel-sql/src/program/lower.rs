@@ -409,7 +409,9 @@ impl Lower<'_> {
                 }
                 _ => Op::Call(Box::new(self.call(x, s.span)?)),
             },
-            StatementKind::BeginTransaction(b) => Op::Begin(self.name(b.name.as_ref())?),
+            StatementKind::BeginTransaction(b) => {
+                Op::Begin(self.name(b.name.as_ref())?, b.mark.clone().map(Option::unwrap_or_default))
+            }
             StatementKind::Commit(t) => Op::Commit(self.name(t.name.as_ref())?),
             StatementKind::Rollback(t) => Op::Rollback(self.name(t.name.as_ref())?),
             StatementKind::Save(t) => Op::Save(self.name(Some(t))?.expect("a name was given")),

@@ -6,6 +6,7 @@ use crate::catalog::CatalogOp;
 use crate::errors;
 use crate::program::NameSource;
 use crate::session::info::Info;
+use crate::session::log_mark::LogMark;
 use crate::session::options::Switches;
 use crate::session::temp::TempSnapshot;
 use crate::session::txns::{Marks, TxnSet};
@@ -35,9 +36,20 @@ impl Runner<'_> {
         }
     }
 
-    pub(super) fn begin(&mut self, frame: &Frame, name: Option<&NameSource>) -> Result<()> {
+    pub(super) fn begin(
+        &mut self,
+        frame: &Frame,
+        name: Option<&NameSource>,
+        mark: Option<&SmolStr>,
+    ) -> Result<()> {
         let name = self.transaction_name(frame, name);
-        self.begin_named(name)?;
+        self.begin_named(name.clone())?;
+        if let Some(description) = mark
+            && let Some(set) = self.own_txns()
+            && !set.mark_in_log(LogMark { name: name.to_string(), description: description.to_string() })
+        {
+            self.report(&errors::marked_already());
+        }
         self.succeed_in_transaction();
         self.done(None, command::BEGIN_TRANSACTION);
         Ok(())

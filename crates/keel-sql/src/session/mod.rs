@@ -21,6 +21,7 @@ mod bulk_file;
 mod classify;
 pub mod identity;
 pub mod info;
+pub mod log_mark;
 pub mod options;
 pub mod points;
 pub mod prepared;

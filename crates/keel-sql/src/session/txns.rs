@@ -1,5 +1,6 @@
 //! The store's transactions of a session: one per database its open transaction has touched.
 
+use super::log_mark::LogMark;
 use super::points::Points;
 use crate::engine::{
     DatabaseEntry, Decision, Engine, MASTER, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB,
@@ -26,6 +27,8 @@ pub struct TxnSet {
     points: Arc<Points>,
     /// Savepoints taken so far.
     marked: u64,
+    /// WITH MARK.
+    log_mark: Option<LogMark>,
     /// Statements that change rows and are not done, outermost first.
     statements: Vec<Statement>,
 }
@@ -102,8 +105,16 @@ impl TxnSet {
             open: Vec::new(),
             points: Arc::default(),
             marked: 0,
+            log_mark: None,
             statements: Vec::new(),
         }
+    }
+
+    /// Marks the transaction in the log of every database that it changes. Says whether it is: one that is marked stays as it is.
+    pub fn mark_in_log(&mut self, mark: LogMark) -> bool {
+        let first = self.log_mark.is_none();
+        self.log_mark.get_or_insert(mark);
+        first
     }
 
     /// Where it reads in databases that are copies.
@@ -207,6 +218,7 @@ impl TxnSet {
     /// Undoes everything; table variables keep theirs.
     pub fn rollback(&mut self) {
         self.end_statements();
+        self.log_mark = None;
         for index in (0..self.open.len()).rev() {
             if self.open[index].database != TABLE_VARIABLES {
                 self.open.swap_remove(index).txn.rollback();
@@ -234,6 +246,8 @@ impl TxnSet {
         // Held until each has its place in its log: the numbers of tracked changes are in that order.
         let tracked = self.tracked_together();
         let _orders: Vec<_> = tracked.iter().map(|entry| entry.change_order.lock()).collect();
+        let mark = self.log_mark.take();
+        let mut marked = Vec::new();
         let decision = match self.decide_together() {
             Ok(decision) => decision,
             Err(e) => {
@@ -241,15 +255,29 @@ impl TxnSet {
                 return Err(e);
             }
         };
-        while let Some(open) = self.open.pop() {
+        while let Some(mut open) = self.open.pop() {
             if failed.is_some() && decision.is_none() {
                 open.txn.rollback();
                 continue;
             }
             let writes = open.txn.has_writes() && open.database != TEMPDB;
             let (database, entry) = (open.database, Arc::clone(&open.entry));
+            // The last of its records: RESTORE looks for it among those that the log has with the commit.
+            let mark = mark.as_ref().filter(|_| writes && database != TABLE_VARIABLES);
+            let written = mark.map_or(Ok(()), |mark| mark.write(&mut open.txn, self.session));
+            // What was decided is committed, with its mark or without.
+            if let Err(e) = written
+                && decision.is_none()
+            {
+                failed = Some(txn_error(e, &entry.name(), self.session));
+                open.txn.rollback();
+                continue;
+            }
             match open.commit(self.engine.now_utc()) {
                 Ok(commit) => {
+                    if writes && mark.is_some() {
+                        marked.push((entry.name(), commit.lsn()));
+                    }
                     if writes {
                         *self.shared.last_commit.lock() = Some((database, commit.lsn().0));
                     }
@@ -274,6 +302,10 @@ impl TxnSet {
         }
         if let Some(decision) = decision.filter(|_| failed.is_none()) {
             self.engine.forget_decision(&decision);
+        }
+        if let Some(mark) = mark.filter(|_| failed.is_none()) {
+            // The mark is in the log, and RESTORE finds it there: that it is not in msdb is no error of the transaction.
+            let _ = crate::backup::note_mark(&self.engine, &mark, &marked, &self.shared.login.login);
         }
         failed.map_or(Ok(()), Err)
     }

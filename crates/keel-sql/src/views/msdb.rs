@@ -176,10 +176,10 @@ pub(super) static TABLES: &[SystemView] = &[
         ("object_name", N128), ("counter_name", N128), ("instance_name", N128), ("cntr_value", BIG), ("cntr_type", INT),
         ("server_name", NAME),
     ]),
-    none("logmarkhistory", &[
+    SystemView { schema: "dbo", name: "logmarkhistory", columns: &[
         ("database_name", N128), ("mark_name", N128), ("description", SqlType::NVarChar(Length::Limited(255))), ("user_name", N128),
         ("lsn", LSN), ("mark_time", DATE),
-    ]),
+    ], rows: history::logmarkhistory },
     // ---- log shipping ----
     none("log_shipping_primary_databases", &[
         ("primary_id", GUID), ("primary_database", NAME), ("backup_directory", N512), ("backup_share", N512),
