@@ -73,6 +73,14 @@ crate::errors::error_functions! {
     log_too_early(last, end) = 4326, 16, 1, "The log in this backup set terminates at LSN {last}, which is too early to apply to the database. A more recent log backup that includes LSN {end} can be restored.";
     /// The two have gone different ways.
     other_path() = 4330, 16, 1, "This backup set cannot be applied because it is on a recovery path that is inconsistent with the database. The recovery path is the sequence of data and log backups that have brought the database to a particular recovery point. Find a compatible backup to restore, or restore the rest of the database to match a recovery point within this backup set, which will restore the database to a different point in time.";
+    /// MIRROR TO more than three times.
+    too_many_mirrors() = 3214, 16, 1, "Too many backup mirrors are specified. Only 3 are allowed.";
+    /// MIRROR TO with more or fewer devices than TO.
+    mirror_differs(one, other) = 3212, 16, 1, "The mirror device \"{one}\" and the mirror device \"{other}\" have different device specifications.";
+    /// MIRROR TO of what is empty.
+    mirrors_need_format() = 3215, 16, 1, "Use WITH FORMAT to create a new mirrored backup set.";
+    /// Not all mirrors of a set, or of several.
+    mirrors_differ() = 3240, 16, 1, "Backup to mirrored media sets requires all mirrors to append. Provide all members of the set, or reformat a new media set.";
     /// STOPATMARK = 'lsn:…' that is none.
     no_such_lsn() = 4334, 16, 1, "The named mark does not identify a valid LSN.";
     /// STOPAT before what is there.

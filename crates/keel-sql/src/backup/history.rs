@@ -1,6 +1,6 @@
 //! What was backed up and restored here: rows of master's own, shown as tables of `msdb`.
 
-use super::media::Label;
+use super::media::{Label, Media};
 use super::options::{Options, Stop};
 use crate::catalog::object_class;
 use crate::engine::{Engine, Restoring};
@@ -23,6 +23,9 @@ struct BackupRow {
     /// The others, of a backup to several.
     #[serde(default)]
     more: Vec<String>,
+    /// Those of each mirror.
+    #[serde(default)]
+    mirrors: Vec<Vec<String>>,
     position: usize,
     label: Label,
 }
@@ -97,11 +100,12 @@ fn restores(engine: &Engine) -> Result<Vec<RestoreRow>> {
 }
 
 /// Notes a backup that is through.
-pub(super) fn note_backup(engine: &Engine, label: &Label, devices: &[String], position: usize) -> Result<()> {
+pub(super) fn note_backup(engine: &Engine, label: &Label, media: &Media, position: usize) -> Result<()> {
     let id = backups(engine)?.last().map_or(1, |last| last.id + 1);
     let (device, more) =
-        devices.split_first().map_or_else(Default::default, |(d, m)| (d.clone(), m.to_vec()));
-    let row = BackupRow { id, device, more, position, label: label.clone() };
+        media.devices.split_first().map_or_else(Default::default, |(d, m)| (d.clone(), m.to_vec()));
+    let row =
+        BackupRow { id, device, more, mirrors: media.mirrors.clone(), position, label: label.clone() };
     engine.put_master_row(object_class::BACKUP, id, Some(&row))
 }
 
@@ -225,12 +229,15 @@ fn families(b: &BackupRow) -> Value {
 
 pub(crate) fn backupmediafamily(cx: &ViewContext<'_>) -> Rows {
     let rows = |b: &BackupRow| -> Rows {
-        let row = |(number, device): (i64, &String)| {
+        let row = |mirror: i64, number: i64, device: &String| {
             let set = Value::Guid(b.label.set);
             let device = text(device.as_str());
-            vec![int(b.id), int(number), set, int(1), NULL, device, int(2), int(65_536), int(0)]
+            vec![int(b.id), int(number), set, int(1), NULL, device, int(2), int(65_536), int(mirror)]
         };
-        (1..).zip(std::iter::once(&b.device).chain(&b.more)).map(row).collect()
+        let first = (1..).zip(std::iter::once(&b.device).chain(&b.more)).map(|(n, d)| row(0, n, d));
+        let copies = (1..).zip(&b.mirrors);
+        let copies = copies.flat_map(|(mirror, of)| (1..).zip(of).map(move |(n, d)| row(mirror, n, d)));
+        first.chain(copies).collect()
     };
     of(cx).iter().flat_map(rows).collect()
 }
@@ -239,7 +246,8 @@ pub(crate) fn backupmediaset(cx: &ViewContext<'_>) -> Rows {
     let row = |b: &BackupRow| {
         let mut row =
             vec![int(b.id), Value::Guid(b.label.set), families(b), NULL, NULL, text("Evenkeel"), int(4608)];
-        row.extend([int(1), int(1), bit(false), bit(b.label.compressed), bit(false)]);
+        let mirrors = 1 + b.mirrors.len() as i64;
+        row.extend([int(1), int(mirrors), bit(false), bit(b.label.compressed), bit(false)]);
         row
     };
     of(cx).iter().map(row).collect()

@@ -1,5 +1,6 @@
 //! The files behind a statement's devices, and what the sets in them say of themselves.
 
+use super::mirror::Mirrored;
 use super::{errors, history};
 use crate::engine::Engine;
 use crate::hadr::lsn::value as lsn;
@@ -56,6 +57,8 @@ pub(crate) struct Label {
     /// Bytes before compression, and in the file.
     pub bytes: u64,
     pub stored: u64,
+    /// Copies of the media set beside the first.
+    pub mirrors: u8,
 }
 
 impl Label {
@@ -100,6 +103,8 @@ pub(crate) struct Media {
     pub device: String,
     /// Their paths, in the order in which they were named.
     pub devices: Vec<String>,
+    /// Those of each mirror.
+    pub mirrors: Vec<Vec<String>>,
     /// What is in them, one set behind the other.
     pub file: Arc<dyn File>,
     /// Of a device that is one of several, what it says of itself.
@@ -174,13 +179,30 @@ pub(crate) fn default_directory(engine: &Engine) -> PathBuf {
 }
 
 impl Media {
-    /// Opens the devices to be written, made when they are not there. Several are one media set, which is begun anew when they hold
-    /// nothing, or when `format` says so.
-    pub fn to_write(engine: &Engine, devices: &[String], format: bool) -> Result<Media> {
+    /// Opens the devices to be written, made when they are not there, and as many of each mirror. Several are one media set, which is
+    /// begun anew when they hold nothing, or when `format` says so.
+    pub fn to_write(
+        engine: &Engine,
+        devices: &[String],
+        mirrors: &[Vec<String>],
+        format: bool,
+    ) -> Result<Media> {
         let mut held = Vec::new();
         let mut files: Vec<(String, Arc<dyn File>)> = Vec::new();
-        for device in devices {
-            files.push(open_to_write(engine, device, &mut held)?);
+        let mut mirrored = vec![Vec::new(); mirrors.len()];
+        for (n, device) in devices.iter().enumerate() {
+            let (path, file) = open_to_write(engine, device, &mut held)?;
+            if mirrors.is_empty() {
+                files.push((path, file));
+                continue;
+            }
+            let mut copies = vec![(path.clone(), file)];
+            for (mirror, paths) in mirrors.iter().zip(&mut mirrored) {
+                let (path, file) = open_to_write(engine, &mirror[n], &mut held)?;
+                paths.push(path.clone());
+                copies.push((path, file));
+            }
+            files.push((path, Arc::new(Mirrored::new(copies, format)?)));
         }
         let mut families = Vec::new();
         for (device, file) in &files {
@@ -202,6 +224,7 @@ impl Media {
                 device,
                 file,
                 families: Vec::new(),
+                mirrors: mirrored,
                 _held: held,
             });
         }
@@ -215,7 +238,7 @@ impl Media {
                 families[n] = Some(family);
             }
         }
-        Media { _held: held, ..Media::of_families(files, families)? }.complete()
+        Media { _held: held, mirrors: mirrored, ..Media::of_families(files, families)? }.complete()
     }
 
     /// Opens devices to be read: all of a media set.
@@ -236,7 +259,14 @@ impl Media {
         if families.len() == 1 && families[0].is_none() {
             let (device, file) = files.swap_remove(0);
             let devices = vec![device.clone()];
-            return Ok(Media { devices, device, file, families: Vec::new(), _held: Vec::new() });
+            return Ok(Media {
+                devices,
+                device,
+                file,
+                families: Vec::new(),
+                mirrors: Vec::new(),
+                _held: Vec::new(),
+            });
         }
         Media::of_families(files, families)
     }
@@ -256,7 +286,8 @@ impl Media {
         }
         let devices: Vec<String> = files.into_iter().map(|(device, _)| device).collect();
         let file = Arc::new(Striped::new(families.clone()));
-        Ok(Media { device: devices[0].clone(), devices, file, families, _held: Vec::new() })
+        let (device, mirrors) = (devices[0].clone(), Vec::new());
+        Ok(Media { device, devices, mirrors, file, families, _held: Vec::new() })
     }
 
     /// All families must be there for what is in them to be read.

@@ -24,6 +24,7 @@ mod differential;
 mod errors;
 pub(crate) mod history;
 mod media;
+mod mirror;
 mod options;
 mod restore;
 mod show;

@@ -180,7 +180,7 @@ fn label_row(found: &Labelled) -> Vec<Value> {
     let l = &found.label;
     let set = Value::Guid(l.set);
     let mut row = vec![NULL, set.clone(), int(1), int(1), set, int(1), int(0), NULL, text("Evenkeel")];
-    row.extend([int(4608), date(l.started), int(1), bit(l.compressed)]);
+    row.extend([int(4608), date(l.started), int(1 + i64::from(l.mirrors)), bit(l.compressed)]);
     row
 }
 

@@ -1,6 +1,7 @@
 //! BACKUP DATABASE and BACKUP LOG.
 
 use super::media::{Label, Labelled, Media};
+use super::mirror::MIRRORS_MAX;
 use super::options::Options;
 use super::{errors, history};
 use crate::catalog::{DifferentialBase, LogChain, SecurableRef};
@@ -90,8 +91,8 @@ impl Runner<'_> {
         if b.log && entry.picture().settings().recovery == "SIMPLE" {
             return Err(errors::simple_recovery());
         }
-        if !b.parts.is_empty() || !b.mirrors.is_empty() {
-            return Err(sql_errors::not_supported("A backup of single files, or to mirrors,"));
+        if !b.parts.is_empty() {
+            return Err(sql_errors::not_supported("A backup of single files"));
         }
         let statement = if b.log { "BACKUP LOG" } else { "BACKUP" };
         let options = self.backup_options(program, frame, &b.options, statement)?;
@@ -109,9 +110,10 @@ impl Runner<'_> {
             return Err(errors::on_secondary());
         }
         let devices = self.backup_devices(program, frame, &b.to)?;
+        let mirrors = self.backup_mirrors(program, frame, b, &devices)?;
         if !b.log {
             let wanted = self.wanted(&entry, &options)?;
-            let media = Media::to_write(&self.info.engine, &devices, options.format)?;
+            let media = Media::to_write(&self.info.engine, &devices, &mirrors, options.format)?;
             return self.write_set(&entry, &media, &options, wanted);
         }
         let _one = self.next_log_backup(&entry)?;
@@ -119,11 +121,33 @@ impl Runner<'_> {
         if entry.store.positions().truncated > Lsn(chain.backed_up) {
             return Err(errors::no_full_backup());
         }
-        let media = Media::to_write(&self.info.engine, &devices, options.format)?;
+        let media = Media::to_write(&self.info.engine, &devices, &mirrors, options.format)?;
         if options.leaves != Restoring::No {
             return self.back_up_tail(&entry, &media, &options, chain);
         }
         self.write_set(&entry, &media, &options, Wanted::Log(chain))
+    }
+
+    /// The devices of each mirror, as many as of the first.
+    fn backup_mirrors(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        b: &ast::Backup,
+        devices: &[String],
+    ) -> Result<Vec<Vec<String>>> {
+        if b.mirrors.len() > MIRRORS_MAX {
+            return Err(errors::too_many_mirrors());
+        }
+        let mut mirrors = Vec::with_capacity(b.mirrors.len());
+        for mirror in &b.mirrors {
+            let mirror = self.backup_devices(program, frame, mirror)?;
+            if mirror.len() != devices.len() {
+                return Err(errors::mirror_differs(&devices[0], &mirror[0]));
+            }
+            mirrors.push(mirror);
+        }
+        Ok(mirrors)
     }
 
     /// What BACKUP DATABASE backs up.
@@ -166,7 +190,7 @@ impl Runner<'_> {
         let started = self.info.engine.instance().env().clock.now();
         let label = self.write_frames(entry, (media, at), options, wanted)?;
         media.note_finished(label.finished)?;
-        history::note_backup(&self.info.engine, &label, &media.devices, position)?;
+        history::note_backup(&self.info.engine, &label, media, position)?;
         let (name, suffix) = (entry.name(), if label.log { "_log" } else { "" });
         let pages = label.bytes.div_ceil(PAGE_BYTES);
         let text = format!(
@@ -187,6 +211,7 @@ impl Runner<'_> {
         wanted: Wanted,
     ) -> Result<Label> {
         let mut label = self.new_label(entry, options, wanted);
+        label.mirrors = media.mirrors.len() as u8;
         let engine = Arc::clone(&self.info.engine);
         let compress =
             options.compress.unwrap_or_else(|| engine.configuration(COMPRESSION_DEFAULT).running != 0);
