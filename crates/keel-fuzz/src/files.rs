@@ -267,7 +267,7 @@ fn sample_backup() -> Result<Vec<u8>, Box<dyn Error>> {
     fill(&disk)?;
     let db = Database::open(&instance(&disk), DatabaseId(5), Path::new(DIR), &options(), &mut |_| ())?;
     let file = disk.open(Path::new(BACKUP_FILE), OpenMode::Create)?;
-    let options = backup::BackupOptions { compress: true };
+    let options = backup::BackupOptions { compress: true, key: None };
     let (mut border, mut base) = (Lsn::ZERO, backup::Base::default());
     let mut label = |written: &backup::Written| {
         border = written.border;

@@ -18,7 +18,7 @@
 //! | ---: | ---: | --- | --- |
 //! | 0 | 4 | magic | `KBK1` |
 //! | 4 | 1 | kind | 1 begin, 2 rows, 3 log, 4 end, 5 begin of a log backup, 6 of a differential one, 7 changes |
-//! | 5 | 1 | flags | bit 0: the payload is compressed (LZ4 block) |
+//! | 5 | 1 | flags | bit 0: the payload is compressed (LZ4 block); bit 1: then encrypted (AES-GCM, the tag behind it) |
 //! | 6 | 2 | | 0 |
 //! | 8 | 4 | stored | bytes of the payload as stored |
 //! | 12 | 4 | bytes | of the payload, decompressed |
@@ -32,12 +32,14 @@
 //! gap. *End* is the position behind the last block (8), bytes of rows and log before compression (8), and the label: what whoever
 //! asked for the backup says of it, in a form of its own. A set without an end is none: its backup was cut short.
 
+mod cipher;
 mod differential;
 mod frames;
 mod read;
 mod stop;
 mod stripes;
 
+pub use cipher::{Cipher, SetKey};
 pub use differential::{Base, DifferentialInfo};
 pub use read::{Rolled, complete, restore, restore_differential, restore_log, verify};
 pub use stop::StopAt;
@@ -121,6 +123,8 @@ pub struct BackupSet {
     pub bytes: u64,
     /// What whoever made it says of it.
     pub label: Vec<u8>,
+    /// Its key, put here by whoever can unwrap it: an encrypted set is not read without.
+    pub key: Option<SetKey>,
 }
 
 impl BackupSet {
@@ -165,10 +169,12 @@ pub struct Written {
 }
 
 /// How a backup is written.
-#[derive(Clone, Copy, Debug)]
-pub struct BackupOptions {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BackupOptions<'a> {
     /// Frames are compressed where that makes them smaller.
     pub compress: bool,
+    /// What it is encrypted with, if it is. The label has to say how the key is found again.
+    pub key: Option<&'a SetKey>,
 }
 
 /// Writes a full backup of `db` behind the offset `at` of `file`; returns where it ends. The file must be cut there by the caller
@@ -180,13 +186,13 @@ pub fn back_up(
     db: &Arc<Database>,
     file: &dyn File,
     at: u64,
-    options: BackupOptions,
+    options: BackupOptions<'_>,
     label: &mut dyn FnMut(&Written) -> Vec<u8>,
     progress: Progress<'_>,
 ) -> Result<u64, DbError> {
     let source = SeedSource::open(db, &format!("backup {at} {:p}", std::ptr::from_ref(file)), 1)?;
     let info = source.info().clone();
-    let mut out = Writer::at(file, at, options.compress);
+    let mut out = Writer::at(file, at, options);
     out.frame(Kind::Begin, &info.encode())?;
     let mut after = Vec::new();
     loop {
@@ -210,7 +216,7 @@ pub fn back_up_differential(
     db: &Arc<Database>,
     (file, at): (&dyn File, u64),
     base: &Base,
-    options: BackupOptions,
+    options: BackupOptions<'_>,
     label: &mut dyn FnMut(&Written) -> Vec<u8>,
     progress: Progress<'_>,
 ) -> Result<u64, DbError> {
@@ -222,7 +228,7 @@ pub fn back_up_differential(
     let since = Database::generation_before(source.root(), base.last);
     let expected = source.root().pages_since(since)? * keel_store::base::PAGE_SIZE as u64;
     let info = DifferentialInfo { base: *base, epochs: log_of(db)?.epochs(), seed };
-    let mut out = Writer::at(file, at, options.compress);
+    let mut out = Writer::at(file, at, options);
     out.frame(Kind::BeginDifferential, &info.encode())?;
     differential::changes(source.root(), since, &mut |chunk| {
         out.bytes += chunk.len() as u64;
@@ -278,14 +284,14 @@ pub fn back_up_log(
     db: &Arc<Database>,
     (file, at): (&dyn File, u64),
     first: Lsn,
-    options: BackupOptions,
+    options: BackupOptions<'_>,
     label: &mut dyn FnMut(&Written) -> Vec<u8>,
     progress: Progress<'_>,
 ) -> Result<u64, DbError> {
     let log = log_of(db)?;
     log.flush()?;
     let (agreed, family) = (db.agreed(), db.control().family);
-    let mut out = Writer::at(file, at, options.compress);
+    let mut out = Writer::at(file, at, options);
     out.frame(Kind::BeginLog, &LogInfo { family, epoch: log.epoch(), first }.encode())?;
     let (mut last, mut checksum) = (first, 0);
     // Blocks of an append whose end is not there yet: it belongs to the next log backup as a whole.
@@ -339,7 +345,6 @@ fn end_set(
     end.extend_from_slice(&written.last.0.to_le_bytes());
     end.extend_from_slice(&written.bytes.to_le_bytes());
     end.extend_from_slice(&label(written));
-    out.compress = false;
     out.frame(Kind::End, &end)?;
     out.sync()?;
     Ok(out.at)
@@ -360,14 +365,14 @@ pub struct Sets {
 /// # Errors
 /// [`DbError::Corrupt`] when the file is no backup, or its first set is damaged or was cut short.
 pub fn sets(file: &dyn File) -> Result<Sets, DbError> {
-    let mut reader = Reader::at(file, 0)?;
+    let mut reader = Reader::at(file, 0, None)?;
     let length = reader.length;
     let mut sets = Sets::default();
     loop {
         let at = reader.at;
         match next_set(&mut reader) {
             Ok(Some((content, last, bytes, label))) => {
-                sets.whole.push(BackupSet { at, end: reader.at, content, last, bytes, label });
+                sets.whole.push(BackupSet { at, end: reader.at, content, last, bytes, label, key: None });
             }
             Ok(None) if at == length => return Ok(sets),
             Ok(None) | Err(DbError::Corrupt(_)) if !sets.whole.is_empty() => {

@@ -1,5 +1,7 @@
 //! Frames: how a backup lies in its file, by byte. See [`backup`](super).
 
+use super::BackupOptions;
+use super::cipher::SetKey;
 use crate::error::DbError;
 use keel_base::env::File;
 use std::io;
@@ -8,6 +10,7 @@ use std::sync::Arc;
 const MAGIC: u32 = u32::from_le_bytes(*b"KBK1");
 const HEADER_BYTES: usize = 24;
 const COMPRESSED: u8 = 1;
+const ENCRYPTED: u8 = 2;
 /// No frame is larger: a chunk may end with one row of the largest size.
 const FRAME_BYTES_MAX: usize = 1 << 30;
 /// A byte that is compressed never stands for more.
@@ -32,6 +35,13 @@ pub(super) enum Kind {
 const KINDS: [Kind; 7] =
     [Kind::Begin, Kind::Rows, Kind::Log, Kind::End, Kind::BeginLog, Kind::BeginDifferential, Kind::Changes];
 
+impl Kind {
+    /// Whether it has rows, changes or log in it.
+    fn is_content(self) -> bool {
+        matches!(self, Kind::Rows | Kind::Log | Kind::Changes)
+    }
+}
+
 pub(super) fn damaged(what: impl Into<Arc<str>>) -> DbError {
     DbError::Corrupt(what.into())
 }
@@ -42,10 +52,12 @@ pub(super) struct Writer<'a> {
     synced: u64,
     /// Of rows, changes and log so far, not compressed.
     pub(super) bytes: u64,
-    pub(super) compress: bool,
+    options: BackupOptions<'a>,
+    /// Frames of the set so far.
+    number: u64,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     /// A block of the log.
     pub(super) fn block(&mut self, block: &[u8]) -> Result<(), DbError> {
         self.bytes += block.len() as u64;
@@ -57,17 +69,30 @@ impl Writer<'_> {
         self.file.sync_all()
     }
 
-    pub(super) fn at(file: &dyn File, at: u64, compress: bool) -> Writer<'_> {
-        Writer { file, at, synced: at, bytes: 0, compress }
+    pub(super) fn at(file: &'a dyn File, at: u64, options: BackupOptions<'a>) -> Writer<'a> {
+        Writer { file, at, synced: at, bytes: 0, options, number: 0 }
     }
 
     pub(super) fn frame(&mut self, kind: Kind, payload: &[u8]) -> io::Result<()> {
-        let compressed = self.compress.then(|| lz4_flex::block::compress(payload));
-        let smaller = compressed.as_deref().filter(|small| small.len() < payload.len());
-        let stored = smaller.unwrap_or(payload);
+        let compress = self.options.compress && kind != Kind::End;
+        let compressed = compress.then(|| lz4_flex::block::compress(payload));
+        let smaller = compressed.filter(|small| small.len() < payload.len());
+        let mut flags = if smaller.is_some() { COMPRESSED } else { 0 };
+        let key = self.options.key.filter(|_| kind.is_content());
+        let sealed = match key {
+            None => smaller,
+            Some(key) => {
+                flags |= ENCRYPTED;
+                let mut bytes = smaller.unwrap_or_else(|| payload.to_vec());
+                key.seal(self.number, kind, &mut bytes)?;
+                Some(bytes)
+            }
+        };
+        self.number += 1;
+        let stored = sealed.as_deref().unwrap_or(payload);
         let mut frame = Vec::with_capacity(HEADER_BYTES + stored.len());
         frame.extend_from_slice(&MAGIC.to_le_bytes());
-        frame.extend_from_slice(&[kind as u8, if smaller.is_some() { COMPRESSED } else { 0 }, 0, 0]);
+        frame.extend_from_slice(&[kind as u8, flags, 0, 0]);
         for n in [stored.len(), payload.len()] {
             let n = u32::try_from(n).map_err(|_| io::Error::other("a frame of a backup is too large"))?;
             frame.extend_from_slice(&n.to_le_bytes());
@@ -88,6 +113,7 @@ impl Writer<'_> {
 pub(super) struct Head {
     pub(super) kind: Kind,
     compressed: bool,
+    encrypted: bool,
     stored: usize,
     bytes: usize,
     checksum: u32,
@@ -101,10 +127,11 @@ impl Head {
         let (stored, raw) = (u32_at(8) as usize, u32_at(12) as usize);
         let whole = cfg!(fuzzing) || u32_at(20) == crc32c::crc32c(&bytes[..20]);
         let sane = stored <= FRAME_BYTES_MAX && raw <= FRAME_BYTES_MAX.min((stored + 1) * RATIO_MAX);
-        let compressed = bytes[5] & COMPRESSED != 0;
+        let (compressed, encrypted) = (bytes[5] & COMPRESSED != 0, bytes[5] & ENCRYPTED != 0);
         (u32_at(0) == MAGIC && whole && sane).then_some(Head {
             kind,
             compressed,
+            encrypted,
             stored,
             bytes: raw,
             checksum: u32_at(16),
@@ -118,11 +145,14 @@ pub(super) struct Reader<'a> {
     pub(super) at: u64,
     /// Of the file.
     pub(super) length: u64,
+    key: Option<&'a SetKey>,
+    /// Frames read, of the set to be read with the key.
+    number: u64,
 }
 
-impl Reader<'_> {
-    pub(super) fn at(file: &dyn File, at: u64) -> io::Result<Reader<'_>> {
-        Ok(Reader { file, at, length: file.len()? })
+impl<'a> Reader<'a> {
+    pub(super) fn at(file: &'a dyn File, at: u64, key: Option<&'a SetKey>) -> io::Result<Reader<'a>> {
+        Ok(Reader { file, at, length: file.len()?, key, number: 0 })
     }
 
     /// The next header; `None` at the end of the file.
@@ -136,6 +166,7 @@ impl Reader<'_> {
         let none = || damaged(format!("no frame of a backup begins at byte {} of the file", self.at));
         let head = head.ok_or_else(none)?;
         self.at += HEADER_BYTES as u64;
+        self.number += 1;
         Ok(Some(head))
     }
 
@@ -169,6 +200,10 @@ impl Reader<'_> {
         let whole = cfg!(fuzzing) || crc32c::crc32c(&stored) == head.checksum;
         if n < head.stored || !whole {
             return Err(broken());
+        }
+        if head.encrypted {
+            let key = self.key.ok_or_else(|| damaged("the backup is encrypted, and its key is not known"))?;
+            stored = key.open(self.number - 1, head.kind, stored).ok_or_else(broken)?;
         }
         let payload = if head.compressed {
             lz4_flex::block::decompress(&stored, head.bytes).map_err(|_| broken())?

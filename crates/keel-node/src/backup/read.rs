@@ -24,7 +24,7 @@ type Take<'a> = &'a mut dyn FnMut(Kind, &[u8]) -> Result<(), DbError>;
 
 /// Hands the rows and blocks of a set over, checked.
 fn walk(file: &dyn File, set: &BackupSet, take: Take<'_>, progress: Progress<'_>) -> Result<(), DbError> {
-    let mut reader = Reader::at(file, set.at)?;
+    let mut reader = Reader::at(file, set.at, set.key.as_ref())?;
     while let Some(head) = reader.head()? {
         let payload = reader.payload(&head)?;
         match head.kind {

@@ -1,7 +1,7 @@
 //! Backups: what is in them, what is refused, what a damaged one says.
 
 use super::*;
-use crate::backup::{BackupOptions, BackupSet, back_up, complete, restore, sets, verify};
+use crate::backup::{BackupOptions, BackupSet, Cipher, SetKey, back_up, complete, restore, sets, verify};
 use crate::role::Role;
 use keel_base::env::{Disk as _, File, OpenMode};
 
@@ -21,7 +21,7 @@ fn file(disk: &Arc<SimDisk>) -> Arc<dyn File> {
 fn write(db: &Arc<Database>, file: &dyn File, compress: bool, label: &str) -> Result<u64, DbError> {
     let at = file.len()?;
     let mut say = |_: &crate::backup::Written| label.as_bytes().to_vec();
-    back_up(db, file, at, BackupOptions { compress }, &mut say, &mut |_, _| Ok(()))
+    back_up(db, file, at, BackupOptions { compress, key: None }, &mut say, &mut |_, _| Ok(()))
 }
 
 fn make(disk: &Arc<SimDisk>, seed: u64, from: &dyn File, set: &BackupSet) -> Result<Arc<Database>, DbError> {
@@ -50,7 +50,7 @@ fn a_restored_database_has_what_was_committed_and_goes_on_by_itself() {
         let out = file(&disk);
         let mut told = Vec::new();
         let mut label = |w: &crate::backup::Written| format!("{} bytes", w.bytes).into_bytes();
-        let end = back_up(&db, &*out, 0, BackupOptions { compress }, &mut label, &mut |done, of| {
+        let end = back_up(&db, &*out, 0, BackupOptions { compress, key: None }, &mut label, &mut |done, of| {
             if told.is_empty() {
                 put(&db, b"during", "the backup");
             }
@@ -83,6 +83,35 @@ fn a_restored_database_has_what_was_committed_and_goes_on_by_itself() {
             Database::open(&instance(&target, 4), place.0, place.1, &db_options(), &mut |_| ()).unwrap();
         assert!(expected == all_of(&again));
         assert!(again.check().unwrap().log.is_none());
+    }
+}
+
+#[test]
+fn an_encrypted_set_shows_no_rows_and_is_restored_with_its_key_alone() {
+    let random = keel_base::env::sim::SimRandom::new(11);
+    for (compress, cipher) in [(false, Cipher::Aes128), (true, Cipher::Aes256)] {
+        let disk = SimDisk::new();
+        let db = filled(&disk);
+        put(&db, b"secret", "the name of the game");
+        let (out, key) = (file(&disk), SetKey::new(cipher, &random));
+        let options = BackupOptions { compress, key: Some(&key) };
+        back_up(&db, &*out, 0, options, &mut |_| b"said".to_vec(), &mut |_, _| Ok(())).unwrap();
+        let mut bytes = vec![0; out.len().unwrap() as usize];
+        out.read_at(&mut bytes, 0).unwrap();
+        let shows = |words: &[u8]| bytes.windows(words.len()).any(|window| window == words);
+        assert!(shows(b"said") && !shows(b"the name of the game"));
+
+        let mut set = sets(&*out).unwrap().whole.remove(0);
+        let target = SimDisk::new();
+        assert!(matches!(verify(&*out, &set, &mut |_, _| Ok(())), Err(DbError::Corrupt(_))));
+        assert!(make(&target, 3, &*out, &set).is_err());
+        set.key = Some(SetKey::new(cipher, &random));
+        assert!(matches!(verify(&*out, &set, &mut |_, _| Ok(())), Err(DbError::Corrupt(_))));
+        set.key = Some(key);
+        verify(&*out, &set, &mut |_, _| Ok(())).unwrap();
+        let copy = make(&SimDisk::new(), 4, &*out, &set).unwrap();
+        complete(&copy).unwrap();
+        assert!(all_of(&db) == all_of(&copy));
     }
 }
 
@@ -164,7 +193,7 @@ fn a_disk_that_is_full_and_a_request_to_stop_end_a_backup() {
     let out = file(&disk);
     let stop = &mut |_, _| Err(DbError::Role("stopped".into()));
     let label = &mut |_: &crate::backup::Written| Vec::new();
-    let stopped = back_up(&db, &*out, 0, BackupOptions { compress: true }, label, stop);
+    let stopped = back_up(&db, &*out, 0, BackupOptions { compress: true, key: None }, label, stop);
     assert!(matches!(stopped, Err(DbError::Role(_))));
     // Its hold on the log is gone.
     assert!(db.log_holders().is_empty());

@@ -66,7 +66,7 @@ impl World {
             work(&db, dice);
             Ok(())
         };
-        back_up(&db, file, at, BackupOptions { compress: true }, &mut label, &mut during).unwrap();
+        back_up(&db, file, at, BackupOptions { compress: true, key: None }, &mut label, &mut during).unwrap();
         self.base = base;
         if self.next == Lsn::ZERO {
             // Log backups go on with the chain that there is.
@@ -85,7 +85,7 @@ impl World {
             work(&db, dice);
             Ok(())
         };
-        let (to, options) = ((&*self.file, at), BackupOptions { compress: false });
+        let (to, options) = ((&*self.file, at), BackupOptions { compress: false, key: None });
         back_up_differential(&db, to, &self.base, options, &mut |_| Vec::new(), &mut during).unwrap() - at
     }
 
@@ -95,7 +95,7 @@ impl World {
             self.next = w.border;
             Vec::new()
         };
-        let (to, options) = ((&*self.file, at), BackupOptions { compress: true });
+        let (to, options) = ((&*self.file, at), BackupOptions { compress: true, key: None });
         back_up_log(&self.db, to, first, options, &mut label, &mut |_, _| Ok(())).unwrap();
         self.db.set_backed_up(self.next);
     }
@@ -244,7 +244,7 @@ fn what_has_not_changed_is_not_in_it() {
         base = Base { set: [1; 16], last: w.last, checksum: w.checksum };
         Vec::new()
     };
-    let options = BackupOptions { compress: false };
+    let options = BackupOptions { compress: false, key: None };
     let full = back_up(&world.db, &*world.file, at, options, &mut label, &mut |_, _| Ok(())).unwrap();
     put(&world.db, &7u16.to_be_bytes(), "changed");
     let to = (&*world.file, full);

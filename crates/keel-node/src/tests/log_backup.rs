@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::backup::{
-    BackupOptions, BackupSet, Content, Rolled, Written, back_up, back_up_log, complete, restore, restore_log,
+    BackupOptions, BackupSet, Content, Rolled, StopAt, Written, back_up, back_up_log, complete, restore, restore_log,
     sets, verify,
 };
 use crate::role::Role;
@@ -44,7 +44,7 @@ impl Chain {
             chain.db.set_backed_up(w.border);
             Vec::new()
         };
-        let options = BackupOptions { compress: true };
+        let options = BackupOptions { compress: true, key: None };
         back_up(&chain.db, &*chain.file, 0, options, &mut label, &mut |_, _| Ok(())).unwrap();
         chain.next = border;
         chain
@@ -57,7 +57,7 @@ impl Chain {
             self.next = w.border;
             Vec::new()
         };
-        let (to, options) = ((&*self.file, at), BackupOptions { compress: false });
+        let (to, options) = ((&*self.file, at), BackupOptions { compress: false, key: None });
         back_up_log(&self.db, to, first, options, &mut label, &mut |_, _| Ok(())).unwrap();
         self.db.set_backed_up(self.next);
     }
@@ -219,7 +219,7 @@ fn log_that_is_gone_cannot_be_backed_up() {
     }
     chain.db.set_backed_up(Lsn::MAX);
     chain.db.checkpoint().unwrap();
-    let (options, label) = (BackupOptions { compress: false }, &mut |_: &Written| Vec::new());
+    let (options, label) = (BackupOptions { compress: false, key: None }, &mut |_: &Written| Vec::new());
     let to = (&*chain.file, chain.file.len().unwrap());
     let gone = back_up_log(&chain.db, to, chain.next, options, label, &mut |_, _| Ok(()));
     assert!(matches!(gone, Err(DbError::Corrupt(_))), "{gone:?}");

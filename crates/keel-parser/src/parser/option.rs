@@ -72,6 +72,9 @@ impl Parser<'_> {
         for (head, tail) in TWO_WORD_NAMES {
             if first == head && self.at_word(tail) {
                 self.bump();
+                if tail == "ASYMMETRIC" {
+                    self.eat_kw(Kw::KEY);
+                }
                 return Ok(SmolStr::from(format!("{head} {tail}")));
             }
         }

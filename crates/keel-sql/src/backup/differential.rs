@@ -18,7 +18,7 @@ impl Runner<'_> {
         &mut self,
         name: &str,
         media: &Media,
-        found: &Labelled,
+        found: &mut Labelled,
         options: &Options,
     ) -> Result<()> {
         let engine = Arc::clone(&self.info.engine);
@@ -36,6 +36,7 @@ impl Runner<'_> {
         if options.stop.as_ref().and_then(Stop::time).is_some_and(|stop| stop < found.label.finished) {
             return Err(errors::stop_too_early());
         }
+        self.unlock(found)?;
         self.close_standby(&old, "RESTORE")?;
         let laid = self.lay_differential(name, &old, media, found, options);
         if laid.is_err() && !old.is_dropped() {

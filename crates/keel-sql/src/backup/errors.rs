@@ -81,6 +81,10 @@ crate::errors::error_functions! {
     mirrors_need_format() = 3215, 16, 1, "Use WITH FORMAT to create a new mirrored backup set.";
     /// Not all mirrors of a set, or of several.
     mirrors_differ() = 3240, 16, 1, "Backup to mirrored media sets requires all mirrors to append. Provide all members of the set, or reformat a new media set.";
+    /// Of what is encrypted with it.
+    no_private_key(name) = 33101, 16, 1, "Cannot use certificate '{name}', because its private key is not present or it is not protected by the database master key. SQL Server requires the ability to automatically access the private key of the certificate used for this operation.";
+    /// What it is encrypted with is not here.
+    no_certificate_of(thumbprint) = 33111, 16, 3, "Cannot find server certificate with thumbprint '{thumbprint}'.";
     /// STOPATMARK = 'lsn:…' that is none.
     no_such_lsn() = 4334, 16, 1, "The named mark does not identify a valid LSN.";
     /// STOPAT before what is there.

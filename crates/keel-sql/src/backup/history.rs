@@ -1,5 +1,6 @@
 //! What was backed up and restored here: rows of master's own, shown as tables of `msdb`.
 
+use super::encryption::Encryption;
 use super::media::{Label, Media};
 use super::options::{Options, Stop};
 use crate::catalog::object_class;
@@ -210,9 +211,19 @@ fn set_row(b: &BackupRow) -> Vec<Value> {
         Value::Guid(l.family),
     ]);
     row.extend(l.base_shown());
-    row.extend([number(l.stored), NULL, NULL, NULL, date(l.finished)]);
+    row.push(number(l.stored));
+    row.extend(encryption(l));
+    row.push(date(l.finished));
     row.push(if l.compressed { text("LZ4") } else { NULL });
     row
+}
+
+/// Algorithm, thumbprint of the encryptor and its kind.
+pub(super) fn encryption(l: &Label) -> [Value; 3] {
+    let shown = |e: &Encryption| {
+        [text(e.algorithm.to_ascii_lowercase()), Value::bytes(e.thumbprint.clone()), text("CERTIFICATE")]
+    };
+    l.encryption.as_ref().map_or([NULL, NULL, NULL], shown)
 }
 
 /// The product's bits: 16 checksums, 8 single user, 4 read only, 1024 copy-only.
@@ -247,7 +258,8 @@ pub(crate) fn backupmediaset(cx: &ViewContext<'_>) -> Rows {
         let mut row =
             vec![int(b.id), Value::Guid(b.label.set), families(b), NULL, NULL, text("Evenkeel"), int(4608)];
         let mirrors = 1 + b.mirrors.len() as i64;
-        row.extend([int(1), int(mirrors), bit(false), bit(b.label.compressed), bit(false)]);
+        let encrypted = bit(b.label.encryption.is_some());
+        row.extend([int(1), int(mirrors), bit(false), bit(b.label.compressed), encrypted]);
         row
     };
     of(cx).iter().map(row).collect()

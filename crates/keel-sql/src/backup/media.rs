@@ -1,5 +1,6 @@
 //! The files behind a statement's devices, and what the sets in them say of themselves.
 
+use super::encryption::Encryption;
 use super::mirror::Mirrored;
 use super::{errors, history};
 use crate::engine::Engine;
@@ -57,6 +58,8 @@ pub(crate) struct Label {
     /// Bytes before compression, and in the file.
     pub bytes: u64,
     pub stored: u64,
+    /// How the set is encrypted, if it is.
+    pub encryption: Option<Encryption>,
     /// Copies of the media set beside the first.
     pub mirrors: u8,
 }

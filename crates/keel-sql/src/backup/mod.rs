@@ -18,9 +18,10 @@
 //! * Errors come in two, as in the product: what happened, then 3013, which is what CATCH gets.
 //!
 //! ## Deliberately absent
-//! Files and filegroups, mirrors, encryption, URL and tape: refused by name (40517).
+//! Files and filegroups, URL and tape: refused by name (40517).
 
 mod differential;
+mod encryption;
 mod errors;
 pub(crate) mod history;
 mod media;

@@ -1,6 +1,6 @@
 //! The options of both statements, looked at before anything is done.
 
-use super::errors;
+use super::{encryption, errors};
 use crate::engine::Restoring;
 use crate::errors as sql_errors;
 use crate::hadr::lsn::{from_number, to_number};
@@ -73,8 +73,13 @@ pub(super) struct Options {
     pub differential: bool,
     pub name: Option<String>,
     pub description: Option<String>,
+    pub encryption: Option<encryption::Wanted>,
     /// RETAINDAYS.
     pub retain_days: i64,
+    /// EXPIREDATE: local ticks.
+    pub expires: Option<i64>,
+    /// RESTRICTED_USER: who may use the database once it is recovered.
+    pub restricted: bool,
     /// STATS: a word at each so many percent; 0 for none.
     pub stats: u64,
     /// FILE: which set, from 1.
@@ -112,12 +117,8 @@ const IDLE_RESTORING: &[&str] =
     &["KEEP_REPLICATION", "KEEP_CDC", "ERROR_BROKER_CONVERSATIONS", "NEW_BROKER", "LOADHISTORY"];
 /// Known, and not here.
 const MISSING: &[&str] = &[
-    "ENCRYPTION",
     "CREDENTIAL",
-    "EXPIREDATE",
     "FILE_SNAPSHOT",
-    "NO_TRUNCATE",
-    "RESTRICTED_USER",
     "PARTIAL",
     "CONTINUE_AFTER_ERROR",
     "ENABLE_BROKER",
@@ -126,12 +127,12 @@ const MISSING: &[&str] = &[
 ];
 const STATS_DEFAULT: u64 = 10;
 
-/// A time as STOPAT gives it: local ticks.
-fn stop_point(text: Option<&str>) -> Result<i64> {
+/// A time as STOPAT and EXPIREDATE give it: local ticks.
+fn time_of(text: Option<&str>, option: &str) -> Result<i64> {
     let value = Value::str(text.unwrap_or_default());
     match keel_types::cast::convert(&value, SqlType::NVarChar(Length::Max), SqlType::DateTime2(7))? {
         Value::DateTime(ticks) => Ok(ticks),
-        _ => Err(errors::no_option("STOPAT", "RESTORE")),
+        _ => Err(errors::no_option(option, "RESTORE")),
     }
 }
 
@@ -214,8 +215,13 @@ impl Runner<'_> {
                 "COPY_ONLY" if !restores => found.copy_only = true,
                 "DIFFERENTIAL" if statement == "BACKUP" => found.differential = true,
                 "DIFFERENTIAL" if !restores => return Err(errors::not_for_this("differential")),
+                "ENCRYPTION" if !restores => found.encryption = Some(encryption::Wanted::of(&option.value)?),
                 "NAME" if !restores => found.name = text,
                 "DESCRIPTION" if !restores => found.description = text,
+                "EXPIREDATE" if !restores => found.expires = Some(time_of(text.as_deref(), "EXPIREDATE")?),
+                // What it is for, a database whose files are damaged, is no other here: the log is by itself.
+                "NO_TRUNCATE" if ends => found.copy_only = true,
+                "RESTRICTED_USER" if restores => found.restricted = true,
                 "RETAINDAYS" if !restores => found.retain_days = number.unwrap_or(0),
                 "STATS" => {
                     found.stats = number.and_then(|n| n.try_into().ok()).unwrap_or(STATS_DEFAULT).min(100)
@@ -230,7 +236,7 @@ impl Runner<'_> {
                 }
                 "MOVE" if restores => found.moved.extend(self.moved_name(program, frame, &option.value)?),
                 name if IDLE.contains(&name) || restores && IDLE_RESTORING.contains(&name) => {}
-                "STOPAT" if restores => found.stop = Some(Stop::Time(stop_point(text.as_deref())?)),
+                "STOPAT" if restores => found.stop = Some(Stop::Time(time_of(text.as_deref(), "STOPAT")?)),
                 "STOPATMARK" | "STOPBEFOREMARK" if restores => {
                     found.stop = Some(self.stop_mark(program, frame, option)?);
                 }
@@ -263,7 +269,7 @@ impl Runner<'_> {
         };
         let (mark, after) = match &option.value {
             OptValue::List(pair) => match &pair[..] {
-                [mark, after] => (text(&mark.value)?, Some(stop_point(Some(&text(&after.value)?))?)),
+                [mark, after] => (text(&mark.value)?, Some(time_of(Some(&text(&after.value)?), "AFTER")?)),
                 _ => return Err(no_option()),
             },
             value => (text(value)?, None),

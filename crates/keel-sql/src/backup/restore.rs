@@ -91,12 +91,12 @@ impl Runner<'_> {
     }
 
     fn restore_set(&mut self, name: &str, media: &Media, options: &Options) -> Result<()> {
-        let found = media.set(options.file)?;
+        let mut found = media.set(options.file)?;
         if found.label.log {
             return Err(errors::other_kind(options.file.unwrap_or(1), &media.device, "BACKUP LOG"));
         }
         if found.label.differential {
-            return self.restore_differential_set(name, media, &found, options);
+            return self.restore_differential_set(name, media, &mut found, options);
         }
         if options.stop.as_ref().and_then(Stop::time).is_some_and(|stop| stop < found.label.finished) {
             return Err(errors::stop_too_early());
@@ -111,6 +111,7 @@ impl Runner<'_> {
         if let Some(old) = &old {
             self.may_be_replaced(old, &found, options)?;
         }
+        self.unlock(&mut found)?;
         let started = self.info.engine.instance().env().clock.now();
         let (id, dir) = self.info.engine.new_place();
         let made = self.make_beside(id, &dir, media, &found, options);
@@ -141,6 +142,14 @@ impl Runner<'_> {
         started: Duration,
     ) -> Result<()> {
         let label = &found.label;
+        if options.restricted
+            && let Some(entry) = self.info.engine.database(name).filter(|e| e.restoring() == Restoring::No)
+        {
+            entry.change_settings(|settings| {
+                settings.user_access = "RESTRICTED_USER".to_owned();
+                Ok(())
+            })?;
+        }
         history::note_restore(&self.info.engine, label, name, &self.info.login(), options)?;
         let pages = label.bytes.div_ceil(8192);
         let suffix = if label.log { "_log" } else { "" };
@@ -159,7 +168,7 @@ impl Runner<'_> {
     /// Rolls a database that is being restored forward.
     fn restore_log_set(&mut self, name: &str, media: &Media, options: &Options) -> Result<()> {
         let entry = self.info.engine.database(name).ok_or_else(|| errors::nothing_to_roll(name))?;
-        let found = media.set(options.file)?;
+        let mut found = media.set(options.file)?;
         if !found.label.log {
             let by = found.label.statement();
             return Err(errors::other_kind(options.file.unwrap_or(1), &media.device, by));
@@ -169,6 +178,7 @@ impl Runner<'_> {
             let alone = entry.store.role() == Role::Standalone;
             return Err(if alone { errors::not_rolling() } else { errors::in_group(name) });
         }
+        self.unlock(&mut found)?;
         self.close_standby(&entry, "RESTORE LOG")?;
         let rolled = self.roll(&entry, media, &found, options);
         if rolled.is_err() {

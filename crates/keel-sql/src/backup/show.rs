@@ -77,7 +77,8 @@ impl Runner<'_> {
     }
 
     fn verify_set(&mut self, media: &Media, options: &Options) -> Result<()> {
-        let found = media.set(options.file)?;
+        let mut found = media.set(options.file)?;
+        self.unlock(&mut found)?;
         let mut told = 0;
         let checked = verify(&*media.file, &found.set, &mut |done, of| {
             self.say_progress(options.stats, &mut told, done, of)
@@ -137,7 +138,9 @@ fn header_row(found: &Labelled, position: usize) -> Vec<Value> {
     row.extend([family, NULL, text(l.recovery.as_str())]);
     row.extend(l.base_shown());
     row.extend([text(kind), Value::Guid(l.set)]);
-    row.extend([int(l.stored as i64), int(0), NULL, NULL, NULL, date(l.finished), NULL]);
+    row.extend([int(l.stored as i64), int(0)]);
+    row.extend(history::encryption(l));
+    row.extend([date(l.finished), NULL]);
     row.push(if l.compressed { text("LZ4") } else { NULL });
     row
 }

@@ -216,6 +216,8 @@ impl Runner<'_> {
         let compress =
             options.compress.unwrap_or_else(|| engine.configuration(COMPRESSION_DEFAULT).running != 0);
         label.compressed = compress;
+        let (key, encryption) = self.new_set_key(options)?.unzip();
+        label.encryption = encryption;
         let (mut told, mut noted, mut ended) = (0, Ok(()), None);
         let mut describe = |written: &Written| {
             label.finished = engine.now_local();
@@ -229,7 +231,7 @@ impl Runner<'_> {
             }
             serde_json::to_vec(&label).expect("plain structures become JSON")
         };
-        let (file, compression) = (&*media.file, BackupOptions { compress });
+        let (file, compression) = (&*media.file, BackupOptions { compress, key: key.as_ref() });
         let mut progress = |done, of| self.say_progress(options.stats, &mut told, done, of);
         let store = &entry.store;
         let done = match wanted {
@@ -302,7 +304,11 @@ impl Runner<'_> {
             set,
             created: settings.created,
             started: now,
-            expires: if options.retain_days > 0 { now + options.retain_days * TICKS_PER_DAY } else { 0 },
+            expires: match options.expires {
+                Some(at) => at,
+                None if options.retain_days > 0 => now + options.retain_days * TICKS_PER_DAY,
+                None => 0,
+            },
             compatibility: settings.compatibility,
             collation: settings.collation.clone(),
             recovery: settings.recovery.clone(),

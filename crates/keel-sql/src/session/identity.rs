@@ -261,10 +261,13 @@ impl Info {
 
     /// Error 916 unless the session may enter a database.
     pub fn check_entry(&self, entry: &Arc<DatabaseEntry>) -> Result<()> {
-        if self.unrestricted.get()
-            || self.token_in(entry).is_some()
-            || self.may_on_server("CONNECT ANY DATABASE")
-        {
+        let token = self.token_in(entry);
+        let may = if entry.picture().settings().user_access == "RESTRICTED_USER" {
+            token.is_some_and(|token| token.owner) || self.may_on_server("CREATE ANY DATABASE")
+        } else {
+            token.is_some() || self.may_on_server("CONNECT ANY DATABASE")
+        };
+        if self.unrestricted.get() || may {
             return Ok(());
         }
         Err(errors::no_access(self.identity_now().login, entry.name()))
