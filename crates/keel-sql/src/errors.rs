@@ -97,6 +97,8 @@ errors! {
     no_database(name) = 911, 16, 1, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
     /// Login's database cannot be opened.
     cannot_open_database(name) = 4060, 11, 1, "Cannot open database \"{name}\" requested by the login. The login failed.";
+    /// ALTER DATABASE of one that is read between two parts of its restore.
+    warm_standby(database) = 5063, 16, 1, "Database '{database}' is in warm standby. A warm-standby database is read-only.";
     /// SET OFFLINE.
     offline(name) = 942, 14, 4, "Database '{name}' cannot be opened because it is offline.";
     /// A copy that takes nothing but log.

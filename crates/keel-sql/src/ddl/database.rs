@@ -157,6 +157,9 @@ impl Runner<'_> {
                 if options.iter().any(|o| o.name == "CHANGE_TRACKING") {
                     return self.alter_change_tracking(&entry, options);
                 }
+                if entry.is_standby() {
+                    return Err(errors::warm_standby(entry.name()));
+                }
                 self.check_containment(&entry, options)?;
                 let mut settings = (**entry.picture().settings()).clone();
                 for option in options {
@@ -180,7 +183,7 @@ impl Runner<'_> {
                 match entry.restoring() {
                     Restoring::No => self.info.engine.rename_database(&entry, &name.text)?,
                     Restoring::Closed => return Err(errors::restoring(entry.name())),
-                    Restoring::Standby => return Err(errors::database_read_only(entry.name())),
+                    Restoring::Standby => return Err(errors::warm_standby(entry.name())),
                 }
                 let text = format!("The database name '{}' has been set.", name.text);
                 self.report(&SqlError::new(5043, 0, 1, text));
