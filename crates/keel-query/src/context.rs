@@ -127,9 +127,9 @@ pub trait SessionInfo {
     fn statistics_io(&self) -> bool {
         false
     }
-    /// SET STATISTICS TIME.
-    fn statistics_time(&self) -> bool {
-        false
+    /// Under SET STATISTICS TIME, the processor time that this thread has used.
+    fn statistics_time(&self) -> Option<std::time::Duration> {
+        None
     }
     /// SET DATEFORMAT and SET LANGUAGE.
     fn dates(&self) -> Dates {

@@ -82,6 +82,8 @@ errors! {
     read_only_table_parameter(name: &str) = (10700, 16, 1, "The table-valued parameter \"{name}\" is READONLY and cannot be modified.");
     /// 207
     invalid_column(name: &str) = (207, 16, 1, "Invalid column name '{name}'.");
+    /// 5313
+    synonym_of_nothing(name: &str) = (5313, 16, 1, "Synonym '{name}' refers to an invalid object.");
     /// 208
     invalid_object(name: &str) = (208, 16, 1, "Invalid object name '{name}'.");
     /// 209

@@ -235,6 +235,11 @@ pub trait BindScope {
     }
     /// Resolves a table, view, temporary table (`#t`), synonym or system view. `None`: error 208.
     fn object(&self, name: NameParts<'_>) -> Option<ObjectRef>;
+    /// Whether what [`Scope::object`] did not find is a synonym of something that is not there (5313).
+    fn is_synonym(&self, name: NameParts<'_>) -> bool {
+        let _ = name;
+        false
+    }
     /// Resolves a table-valued function by name (multi-statement and inline user functions, system functions).
     fn table_function(&self, name: NameParts<'_>) -> Option<ObjectRef> {
         self.object(name)

@@ -68,6 +68,18 @@ fn a_set_is_restored_with_its_certificate_alone() {
 }
 
 #[test]
+fn what_cannot_be_encrypted_writes_over_nothing() {
+    let mut session = with_certificates(&[]);
+    well(&mut session, "BACKUP DATABASE master TO DISK = 'm.bak'");
+    let encrypted = "ENCRYPTION (ALGORITHM = AES_128, SERVER CERTIFICATE = none)";
+    for options in ["INIT", "FORMAT"] {
+        let said = run(&mut session, &format!("BACKUP DATABASE master TO DISK = 'm.bak' WITH {options}, {encrypted}"));
+        assert!(said.contains("Msg 15151"), "{said}");
+    }
+    well(&mut session, "RESTORE VERIFYONLY FROM DISK = 'm.bak'");
+}
+
+#[test]
 fn what_is_asked_for_is_there_or_refused() {
     let mut session = with_certificates(&["safe"]);
     for (options, number) in [

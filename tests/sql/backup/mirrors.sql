@@ -5,6 +5,9 @@ create table shop.dbo.t (n int primary key)
 insert shop.dbo.t values (1)
 backup database shop to disk = 'a.bak' mirror to disk = 'b.bak'
 GO
+-- No empty file is left behind.
+restore headeronly from disk = 'b.bak'
+GO
 backup database shop to disk = 'a.bak' mirror to disk = 'b.bak', disk = 'b2.bak' with format
 GO
 backup database shop to disk = 'a.bak' mirror to disk = 'b.bak' mirror to disk = 'c.bak' mirror to disk = 'd.bak' mirror to disk = 'e.bak' with format

@@ -76,3 +76,13 @@ GO
 -- Into the void: it counts as a backup.
 backup database d to disk = 'NUL' with copy_only
 GO
+GO
+-- What fails leaves no file behind that was not there.
+backup log master to disk = 'never.trn'
+GO
+create database brief
+backup log brief to disk = 'never.trn'
+GO
+restore headeronly from disk = 'never.trn'
+GO
+drop database brief

@@ -115,3 +115,12 @@ execute as user = 'reader'
 select * from there.kept
 revert
 GO
+GO
+-- A synonym of what is not there.
+create synonym lost for nowhere.dbo.nothing
+GO
+select * from lost
+GO
+insert lost values (1)
+GO
+drop synonym lost

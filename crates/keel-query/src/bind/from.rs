@@ -164,6 +164,16 @@ impl Binder<'_> {
         self.nodes_source(&target, method, args, exposed, &outer)
     }
 
+    /// Error 208 or 5313.
+    pub(crate) fn not_found(&self, name: &ast::ObjectName) -> errors::Error {
+        let shown = name.to_string();
+        if self.scope.is_synonym(parts(name)) {
+            errors::synonym_of_nothing(&shown)
+        } else {
+            errors::invalid_object(&shown)
+        }
+    }
+
     fn make_nullable(&mut self, rel: &Rel) {
         for slot in rel.produced() {
             self.slots[slot as usize].nullable = true;
@@ -233,7 +243,7 @@ impl Binder<'_> {
 
     /// Resolves an object name or raises 208.
     pub fn lookup(&self, name: &ast::ObjectName) -> Result<ObjectRef> {
-        self.scope.object(parts(name)).ok_or_else(|| errors::invalid_object(&name.to_string()))
+        self.scope.object(parts(name)).ok_or_else(|| self.not_found(name))
     }
 
     fn stored(

@@ -203,7 +203,7 @@ pub(crate) fn resolve_target(binder: &Binder<'_>, target: &ast::TableRef) -> Res
                 let m = format!("Ad hoc updates to system catalogs are not allowed ('{name}').");
                 Err(keel_types::SqlError::new(259, 16, 1, m))
             }
-            None => Err(errors::invalid_object(&name.to_string())),
+            None => Err(binder.not_found(name)),
         },
     }
 }

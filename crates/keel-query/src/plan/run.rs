@@ -181,7 +181,7 @@ impl Plan {
         if cx.session.statistics_io() {
             cx.rare().io = Some(IoCounters::default());
         }
-        let timed = cx.session.statistics_time().then(std::time::Instant::now);
+        let timed = cx.session.statistics_time().map(|cpu| (cpu, std::time::Instant::now()));
         let result = match &self.body {
             Body::Query { output, .. } => query(&mut state, output, &mut cx, sink),
             Body::Assign { targets, .. } => assign(&mut state, targets, &mut cx),
@@ -199,10 +199,12 @@ impl Plan {
         for line in cx.io().map(|io| io.report()).unwrap_or_default() {
             sink.message(&keel_types::SqlError::new(3615, 0, 1, line));
         }
-        if let Some(start) = timed {
-            let ms = start.elapsed().as_millis();
-            let text =
-                format!("\n SQL Server Execution Times:\n   CPU time = {ms} ms,  elapsed time = {ms} ms.");
+        if let Some((used, began)) = timed {
+            let cpu = cx.session.statistics_time().unwrap_or_default().saturating_sub(used).as_millis();
+            let elapsed = began.elapsed().as_millis();
+            let text = format!(
+                "\n SQL Server Execution Times:\n   CPU time = {cpu} ms,  elapsed time = {elapsed} ms."
+            );
             sink.message(&keel_types::SqlError::new(3612, 0, 1, text));
         }
         state.root.close();

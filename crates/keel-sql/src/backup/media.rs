@@ -6,7 +6,7 @@ use super::{errors, history};
 use crate::engine::Engine;
 use crate::hadr::lsn::value as lsn;
 use crate::views::NULL;
-use keel_base::env::{File, OpenMode};
+use keel_base::env::{Disk, File, OpenMode};
 use keel_node::DbError;
 use keel_node::backup::{self, BackupSet, Family, Striped};
 use keel_types::error::Result;
@@ -121,10 +121,11 @@ pub(crate) struct Media {
 pub(crate) struct Devices(Mutex<Vec<PathBuf>>);
 
 /// One of them, until dropped.
-#[derive(Debug)]
 struct Held {
     devices: Arc<Devices>,
     path: PathBuf,
+    /// Where the file was not there before: what is empty afterwards is removed.
+    made: Option<Arc<dyn Disk>>,
 }
 
 impl Held {
@@ -137,12 +138,17 @@ impl Held {
             return None;
         }
         held.push(path.clone());
-        Some(Held { devices: Arc::clone(devices), path })
+        Some(Held { devices: Arc::clone(devices), path, made: None })
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
+        if let Some(disk) = &self.made
+            && disk.open(&self.path, OpenMode::Read).is_ok_and(|file| file.is_empty().unwrap_or(false))
+        {
+            let _ = disk.remove(&self.path);
+        }
         self.devices.0.lock().retain(|path| *path != self.path);
     }
 }
@@ -373,6 +379,7 @@ fn open_to_write(engine: &Engine, device: &str, held: &mut Vec<Held>) -> Result<
     if is_our_own(engine, &path) {
         return Err(errors::cannot_open(path.display(), "5(Access is denied.)"));
     }
+    let there = disk.exists(&path);
     let open = || {
         // As the product does on Linux: maintenance scripts count on it there.
         path.parent().map_or(Ok(()), |parent| disk.create_dir_all(parent))?;
@@ -382,7 +389,9 @@ fn open_to_write(engine: &Engine, device: &str, held: &mut Vec<Held>) -> Result<
     };
     let file = open().map_err(|e: io::Error| cannot_open(&path, &e))?;
     let in_use = || errors::cannot_open(path.display(), "32(another backup is being written to it)");
-    held.push(Held::take(&engine.devices, &path).ok_or_else(in_use)?);
+    let mut mine = Held::take(&engine.devices, &path).ok_or_else(in_use)?;
+    mine.made = (!there).then(|| Arc::clone(disk));
+    held.push(mine);
     Ok((path.display().to_string(), file))
 }
 

@@ -7,7 +7,7 @@ use crate::hadr::lsn::{from_number, to_number};
 use crate::program::Program;
 use crate::run::{Frame, Runner};
 use keel_base::Lsn;
-use keel_node::backup::FAMILIES_MAX;
+use keel_node::backup::{FAMILIES_MAX, SetKey};
 use keel_parser::ast::{self, DeviceName, NameOrVariable, OptValue};
 use keel_types::error::Result;
 use keel_types::{Length, SqlType, Value};
@@ -74,6 +74,8 @@ pub(super) struct Options {
     pub name: Option<String>,
     pub description: Option<String>,
     pub encryption: Option<encryption::Wanted>,
+    /// The set's key, made before anything is written over.
+    pub key: Option<(SetKey, encryption::Encryption)>,
     /// RETAINDAYS.
     pub retain_days: i64,
     /// EXPIREDATE: local ticks.

@@ -95,7 +95,8 @@ impl Runner<'_> {
             return Err(sql_errors::not_supported("A backup of single files"));
         }
         let statement = if b.log { "BACKUP LOG" } else { "BACKUP" };
-        let options = self.backup_options(program, frame, &b.options, statement)?;
+        let mut options = self.backup_options(program, frame, &b.options, statement)?;
+        options.key = self.new_set_key(&options)?;
         if options.differential && entry.id == MASTER {
             return Err(errors::full_of_master_only());
         }
@@ -216,8 +217,10 @@ impl Runner<'_> {
         let compress =
             options.compress.unwrap_or_else(|| engine.configuration(COMPRESSION_DEFAULT).running != 0);
         label.compressed = compress;
-        let (key, encryption) = self.new_set_key(options)?.unzip();
-        label.encryption = encryption;
+        let key = options.key.as_ref().map(|(key, encryption)| {
+            label.encryption = Some(encryption.clone());
+            key
+        });
         let (mut told, mut noted, mut ended) = (0, Ok(()), None);
         let mut describe = |written: &Written| {
             label.finished = engine.now_local();
@@ -231,7 +234,7 @@ impl Runner<'_> {
             }
             serde_json::to_vec(&label).expect("plain structures become JSON")
         };
-        let (file, compression) = (&*media.file, BackupOptions { compress, key: key.as_ref() });
+        let (file, compression) = (&*media.file, BackupOptions { compress, key });
         let mut progress = |done, of| self.say_progress(options.stats, &mut told, done, of);
         let store = &entry.store;
         let done = match wanted {

@@ -555,8 +555,9 @@ impl SessionInfo for Info {
     fn statistics_io(&self) -> bool {
         self.options.borrow().on(super::options::Switches::STATISTICS_IO)
     }
-    fn statistics_time(&self) -> bool {
-        self.options.borrow().on(super::options::Switches::STATISTICS_TIME)
+    fn statistics_time(&self) -> Option<std::time::Duration> {
+        let asked = self.options.borrow().on(super::options::Switches::STATISTICS_TIME);
+        asked.then(|| self.engine.options().env.clock.thread_cpu())
     }
     fn row_count_limit(&self) -> u64 {
         self.options.borrow().row_count

@@ -473,6 +473,10 @@ impl BindScope for Scope<'_> {
         Some(function)
     }
 
+    fn is_synonym(&self, name: NameParts<'_>) -> bool {
+        matches!(self.resolve_unfollowed(name), Some((_, Named::Synonym(_))))
+    }
+
     fn object(&self, name: NameParts<'_>) -> Option<ObjectRef> {
         if name.object.starts_with('#') {
             return self.own_rows(name.object).or_else(|| self.temporary(name.object));
