@@ -1,10 +1,12 @@
 //! An immutable picture of one database's objects, with the lookups that binders and system views need.
 
+mod seen;
+
 use super::object::{CatalogKey, CatalogObject, DatabaseSettings, PropertyDef, SchemaDef};
 use super::overlay::CatalogOp;
 use super::principal::PrincipalDef;
 use super::{DBO, GUEST, INFORMATION_SCHEMA, SYS};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use keel_base::DatabaseId;
 use keel_query::catalog::{
     Catalog, CheckDef, DefaultDef, ForeignKeyDef, IndexDef, ModuleDef, ObjectId, SequenceDef, SynonymDef,
@@ -84,6 +86,8 @@ pub struct Picture {
     names: HashMap<NameKey, (CatalogKey, ObjectId), foldhash::fast::RandomState>,
     type_names: HashMap<NameKey, i32, foldhash::fast::RandomState>,
     schema_names: HashMap<SmolStr, i32, foldhash::fast::RandomState>,
+    /// Of the picture that a user sees: modules whose texts they may not read.
+    hidden_texts: HashSet<ObjectId, foldhash::fast::RandomState>,
 }
 
 impl Picture {
@@ -110,6 +114,7 @@ impl Picture {
             names: HashMap::default(),
             type_names: HashMap::default(),
             schema_names: HashMap::default(),
+            hidden_texts: HashSet::default(),
         };
         let own = [(DBO, "dbo"), (GUEST, "guest"), (INFORMATION_SCHEMA, "INFORMATION_SCHEMA"), (SYS, "sys")];
         let of_roles = super::principal::FIXED_ROLES.iter().map(|(name, id)| (*id, *name));

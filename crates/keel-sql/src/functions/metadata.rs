@@ -13,7 +13,7 @@ use keel_types::{Decimal, SqlType, Value};
 use std::sync::Arc;
 
 fn current(info: &Info) -> Arc<Picture> {
-    info.picture(&info.current_database())
+    info.seen_picture(&info.current_database())
 }
 
 fn in_database(info: &Info, id: Option<i64>) -> Option<(Arc<DatabaseEntry>, Arc<Picture>)> {
@@ -21,7 +21,7 @@ fn in_database(info: &Info, id: Option<i64>) -> Option<(Arc<DatabaseEntry>, Arc<
         None => info.current_database(),
         Some(id) => info.engine.database_by_id(DatabaseId(u32::try_from(id).ok()?))?,
     };
-    let picture = info.picture(&entry);
+    let picture = info.seen_picture(&entry);
     Some((entry, picture))
 }
 
@@ -75,6 +75,23 @@ pub fn find(info: &Info, name: &str) -> Option<(Arc<DatabaseEntry>, Named)> {
     scope.resolve_unfollowed(NameParts { database: part(3), schema: part(2), object })
 }
 
+/// What a name in a string stands for, if the session's user may know of it.
+pub fn find_seen(info: &Info, name: &str) -> Option<(Arc<DatabaseEntry>, Named)> {
+    find(info, name).filter(|(entry, named)| is_seen(info, entry, named))
+}
+
+/// Whether the session's user sees it; what is the session's own they do.
+fn is_seen(info: &Info, entry: &Arc<DatabaseEntry>, named: &Named) -> bool {
+    let picture = info.seen_picture(entry);
+    if Arc::ptr_eq(&picture, &info.picture(entry)) {
+        return true;
+    }
+    match named {
+        Named::Constraint(table, _) => picture.table_by_id(table.object_id).is_some(),
+        named => entry.id == TEMPDB || picture.objects().any(|o| o.object_id == id_of(named)),
+    }
+}
+
 /// `$PARTITION`: the function's database and number, the value.
 pub(super) fn partition_number(info: &Info, args: &[Value]) -> Result<Value> {
     let [Value::Int(database), Value::Int(function), value] = args else { return Ok(Value::Null) };
@@ -98,7 +115,7 @@ fn id_of(named: &Named) -> ObjectId {
 
 pub(super) fn object_id(info: &Info, args: &[Value]) -> Result<Value> {
     let Some(name) = text(args, 0) else { return Ok(Value::Null) };
-    let Some((entry, named)) = find(info, name) else {
+    let Some((entry, named)) = find_seen(info, name) else {
         let parts = split_name(name);
         let schema = parts.len().checked_sub(2).map(|i| parts[i].as_str()).filter(|s| !s.is_empty());
         let object = parts.last().map_or("", String::as_str);
@@ -163,7 +180,7 @@ pub(super) fn object_definition(info: &Info, args: &[Value]) -> Result<Value> {
     let picture = current(info);
     let Some(id) = number(args, 0).and_then(|n| i32::try_from(n).ok()) else { return Ok(Value::Null) };
     if let Some(m) = picture.module_by_id(id) {
-        return Ok(Value::str(m.text.as_str()));
+        return Ok(picture.text_of(m).map_or(Value::Null, Value::str));
     }
     for t in picture.tables() {
         if let Some(c) = t.checks.iter().find(|c| c.object_id == id) {
@@ -285,7 +302,7 @@ pub(super) fn col_name(info: &Info, args: &[Value]) -> Result<Value> {
 }
 
 fn named_table(info: &Info, name: &str) -> Option<Arc<TableDef>> {
-    match find(info, name)?.1 {
+    match find_seen(info, name)?.1 {
         Named::Table(t) => Some(t),
         Named::Module(view) => view.rows.clone(),
         _ => None,

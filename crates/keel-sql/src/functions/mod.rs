@@ -11,7 +11,7 @@ mod sequence;
 pub(crate) mod server;
 mod session;
 
-pub use metadata::{find as find_named, split_name};
+pub use metadata::{find as find_named, find_seen, split_name};
 pub use sequence::CurrentRow;
 
 use crate::session::info::Info;

@@ -5,7 +5,7 @@ use super::{Outcome, number, ok, string};
 use crate::catalog::Named;
 use crate::config;
 use crate::errors;
-use crate::functions::{PRODUCT_VERSION, find_named};
+use crate::functions::{PRODUCT_VERSION, find_seen};
 use crate::run::{Argument, Runner};
 use crate::views::{INT, NAME};
 use keel_parser::to_text::quote_name;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Options of tables and indexes about what does not exist here (lock granularity, text in row): the object must.
 pub(super) fn nothing(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let name = args.first().and_then(|a| a.value.as_ref()).map(crate::convert::display).unwrap_or_default();
-    let table = |name: &str| matches!(find_named(runner.info, name), Some((_, Named::Table(_))));
+    let table = |name: &str| matches!(find_seen(runner.info, name), Some((_, Named::Table(_))));
     if table(&name) || owner_of_part(runner, &name).is_ok() {
         return ok();
     }
@@ -25,7 +25,7 @@ pub(super) fn nothing(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
 /// `sp_recompile @objname`: plans of all modules are made anew.
 pub(super) fn sp_recompile(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let name = string(args, "objname", 0).unwrap_or_default();
-    if find_named(runner.info, &name).is_none() {
+    if find_seen(runner.info, &name).is_none() {
         return Err(errors::object_missing(name, runner.info.current_database().name()).into());
     }
     runner.info.engine.programs.clear();
@@ -37,7 +37,7 @@ pub(super) fn sp_recompile(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
 /// `sp_autostats @tblname [, 'ON' | 'OFF']`: whether a table that changes much is sampled again.
 pub(super) fn sp_autostats(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let name = string(args, "tblname", 0).unwrap_or_default();
-    let found = match find_named(runner.info, &name) {
+    let found = match find_seen(runner.info, &name) {
         Some((entry, Named::Table(table))) => Some((entry, table)),
         Some((entry, Named::Module(view))) => view.rows.clone().map(|rows| (entry, rows)),
         _ => None,
@@ -214,12 +214,14 @@ fn text_of(named: &Named, column: Option<&str>) -> Option<String> {
 pub(super) fn sp_helptext(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let name = string(args, "objname", 0).unwrap_or_default();
     let column = string(args, "columnname", 1);
-    let found = find_named(runner.info, &name);
-    let Some((_, named)) = found else {
+    let found = find_seen(runner.info, &name);
+    let Some((entry, named)) = found else {
         let database = runner.info.current_database().name();
         return Err(errors::object_missing(name, database).into());
     };
-    let text = text_of(&named, column.as_deref());
+    let picture = runner.info.seen_picture(&entry);
+    let may_read = !matches!(&named, Named::Module(m) if picture.text_of(m).is_none());
+    let text = text_of(&named, column.as_deref()).filter(|_| may_read);
     let text = text.ok_or_else(|| errors::no_text(&name))?;
     let rows: Vec<_> = text.split_inclusive('\n').map(|line| vec![Value::str(line)]).collect();
     runner.result_set(&[("Text", SqlType::NVarChar(Length::Limited(255)))], &rows)?;

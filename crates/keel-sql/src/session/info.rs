@@ -167,6 +167,8 @@ pub struct Info {
     pub savepoints: RefCell<Vec<crate::run::Savepoint>>,
     /// Catalog changes of the open transaction.
     pub overlays: RefCell<Vec<(Arc<DatabaseEntry>, Overlay)>>,
+    /// The last picture that was made for what its user sees: of which, and for which principals.
+    seen: RefCell<Option<(Arc<Picture>, Vec<i32>, Arc<Picture>)>>,
     /// Rows for statements that select from captured rows, innermost last.
     pub captured: RefCell<Vec<RowSet>>,
     /// Triggers being run, innermost last.
@@ -260,6 +262,7 @@ impl Info {
             temp_at_begin: RefCell::default(),
             savepoints: RefCell::default(),
             overlays: RefCell::default(),
+            seen: RefCell::default(),
             captured: RefCell::default(),
             triggers: RefCell::default(),
             pending: RefCell::default(),
@@ -360,6 +363,29 @@ impl Info {
         match overlays.iter_mut().find(|(e, o)| e.id == entry.id && !o.is_empty()) {
             Some((_, overlay)) => Arc::clone(overlay.picture(&entry.picture(), self.engine.stamp())),
             None => self.points.picture(entry).unwrap_or_else(|| entry.picture()),
+        }
+    }
+
+    /// The same as the session's user may know of it: objects on which they have a permission.
+    #[must_use]
+    pub fn seen_picture(&self, entry: &Arc<DatabaseEntry>) -> Arc<Picture> {
+        let picture = self.picture(entry);
+        if entry.id == TEMPDB || self.unrestricted.get() || self.may_on_server("VIEW ANY DEFINITION") {
+            return picture;
+        }
+        let token = self.token_in(entry);
+        if token.as_ref().is_some_and(|token| picture.shows_all(token)) {
+            return picture;
+        }
+        let ids = token.as_ref().map(|token| token.ids.clone()).unwrap_or_default();
+        let mut seen = self.seen.borrow_mut();
+        match &*seen {
+            Some((of, by, picture_seen)) if Arc::ptr_eq(of, &picture) && *by == ids => Arc::clone(picture_seen),
+            _ => {
+                let made = Arc::new(picture.seen_by(token.as_deref()));
+                *seen = Some((picture, ids, Arc::clone(&made)));
+                made
+            }
         }
     }
 

@@ -384,8 +384,8 @@ fn views(cx: &ViewContext<'_>) -> Rows {
     let views = cx.picture.modules().filter(|m| m.kind == ModuleKind::View);
     views
         .map(|m| {
-            let mut row =
-                vec![catalog(cx), schema(cx, m.schema_id), text(m.name.as_str()), text(m.text.as_str())];
+            let shown = cx.picture.text_of(m).map_or(NULL, text);
+            let mut row = vec![catalog(cx), schema(cx, m.schema_id), text(m.name.as_str()), shown];
             row.extend([text("NONE"), text("NO")]);
             row
         })
@@ -407,7 +407,7 @@ fn routines(cx: &ViewContext<'_>) -> Rows {
             row.extend([catalog(cx), schema(cx, m.schema_id), text(m.name.as_str())]);
         }
         row.extend([text(if procedure { "PROCEDURE" } else { "FUNCTION" }), ty, text("SQL")]);
-        row.extend([text(m.text.as_str()), date(m.created), date(m.modified)]);
+        row.extend([cx.picture.text_of(m).map_or(NULL, text), date(m.created), date(m.modified)]);
         rows.push(row);
     }
     rows

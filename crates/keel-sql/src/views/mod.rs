@@ -110,7 +110,7 @@ pub struct ViewContext<'a> {
     pub engine: &'a Engine,
     /// The database the view was named in.
     pub entry: Arc<DatabaseEntry>,
-    /// Its objects.
+    /// Its objects, as the session's user sees them.
     pub picture: Arc<Picture>,
     /// Arguments, when it is called as a table function.
     pub args: &'a [Value],
@@ -323,7 +323,7 @@ impl VirtualTable for BoundView {
         let Some(entry) = self.engine.database_by_id(self.database) else {
             return Ok(Box::new(std::iter::empty()));
         };
-        let picture = info.picture(&entry);
+        let picture = info.seen_picture(&entry);
         let cx = ViewContext { info, engine: &self.engine, entry, picture, args, failed: OnceCell::new() };
         let rows = (self.view.rows)(&cx);
         if let Some(failure) = cx.failed.into_inner() {

@@ -81,7 +81,7 @@ pub(super) static VIEWS: &[SystemView] = &[
 ];
 
 fn sql_modules(cx: &ViewContext<'_>) -> Rows {
-    of_database(cx).map(module).collect()
+    of_database(cx).map(|m| module(m, cx.picture.text_of(m))).collect()
 }
 
 /// All but the triggers of the server, which are kept in master.
@@ -89,8 +89,9 @@ fn of_database<'c>(cx: &'c ViewContext<'_>) -> impl Iterator<Item = &'c Arc<Modu
     cx.picture.modules().filter(|m| m.schema_id != SERVER_TRIGGERS)
 }
 
-fn module(m: &Arc<ModuleDef>) -> Vec<Value> {
-    let mut row = vec![int(m.object_id), text(m.text.as_str()), bit(m.ansi_nulls), bit(m.quoted_identifier)];
+fn module(m: &Arc<ModuleDef>, shown: Option<&str>) -> Vec<Value> {
+    let shown = shown.map_or(NULL, text);
+    let mut row = vec![int(m.object_id), shown, bit(m.ansi_nulls), bit(m.quoted_identifier)];
     let no = || bit(false);
     let options = crate::modules::options(m);
     row.extend([bit(options.schema_binding), no(), bit(options.recompile)]);
@@ -100,7 +101,7 @@ fn module(m: &Arc<ModuleDef>) -> Vec<Value> {
 
 /// The system's own modules that are T-SQL.
 fn system_sql_modules(_: &ViewContext<'_>) -> Rows {
-    crate::procs::catalog::all().map(module).collect()
+    crate::procs::catalog::all().map(|m| module(m, Some(&m.text))).collect()
 }
 
 fn all_sql_modules(cx: &ViewContext<'_>) -> Rows {
@@ -117,7 +118,8 @@ fn comments(cx: &ViewContext<'_>) -> Rows {
         row.extend([bit(false), bit(false), text(definition)]);
         row
     };
-    let mut rows: Rows = of_database(cx).map(|m| row(m.object_id, 0, &m.text)).collect();
+    let modules = of_database(cx).filter_map(|m| Some(row(m.object_id, 0, cx.picture.text_of(m)?)));
+    let mut rows: Rows = modules.collect();
     for t in super::columns::tables(cx) {
         rows.extend(
             t.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| row(d.object_id, 0, &d.text)),
