@@ -32,3 +32,14 @@ GO
 USE master;
 DROP DATABASE known;
 GO
+GO
+-- An alternative that is true for every row: the others are not evaluated, wherever they stand.
+create table zeros (a int, b int)
+insert zeros values (1, 1), (2, 0)
+select a from zeros where 1 / (b - b) = 1 or null is null
+select a from zeros where (1 / b = 1 or 1 = 1) and a > 1
+select x.a, y.a from zeros x left join zeros y on x.a / y.b = 1 or 1 = 1 order by 1, 2
+GO
+select a from zeros where 1 / b = 1 or 1 = 2
+GO
+drop table zeros

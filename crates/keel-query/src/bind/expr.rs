@@ -95,6 +95,7 @@ impl Binder<'_> {
     pub fn conjuncts(&mut self, e: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Vec<Expr>> {
         let mut parts = Vec::new();
         self.condition(e, cx)?.conjuncts(&mut parts);
+        parts.retain(|part| !part.is_alternative_always_true());
         Ok(parts)
     }
 

@@ -32,6 +32,12 @@ impl Expr {
         }
     }
 
+    /// Alternatives one of which is true for every row: the others are not even evaluated.
+    #[must_use]
+    pub fn is_alternative_always_true(&self) -> bool {
+        matches!(self.kind, ExprKind::Or(_)) && self.known() == Some(Some(true))
+    }
+
     /// No row passes it: it is false or unknown for every one.
     #[must_use]
     pub fn is_never_true(&self) -> bool {
