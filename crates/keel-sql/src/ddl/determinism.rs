@@ -3,7 +3,7 @@
 use keel_parser::lexer::{self, Tok};
 
 /// Functions whose value changes by itself.
-const CHANGING: [&str; 9] = [
+const CHANGING: [&str; 10] = [
     "getdate",
     "getutcdate",
     "sysdatetime",
@@ -12,6 +12,7 @@ const CHANGING: [&str; 9] = [
     "newid",
     "newsequentialid",
     "crypt_gen_random",
+    "encryptbypassphrase",
     "session_context",
 ];
 

@@ -28,6 +28,7 @@ pub mod json_path;
 mod logic;
 mod math;
 mod parse_text;
+mod passphrase;
 mod patterns;
 mod rand;
 mod string;
@@ -260,6 +261,7 @@ pub fn all() -> impl Iterator<Item = &'static FunctionDef> {
         logic::FUNCTIONS,
         format::FUNCTIONS,
         hash::FUNCTIONS,
+        passphrase::FUNCTIONS,
         bits::FUNCTIONS,
         compress::FUNCTIONS,
         json::FUNCTIONS,
