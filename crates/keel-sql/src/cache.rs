@@ -26,6 +26,8 @@ pub struct BatchKey {
     pub parameters: Arc<str>,
     /// Database.
     pub database: DatabaseId,
+    /// Where names without a schema are looked for first.
+    pub schema: i32,
     /// Options that change what it means.
     pub switches: u32,
     /// EXEC('…') and sp_executesql rather than a client's batch.

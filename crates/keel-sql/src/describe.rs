@@ -140,7 +140,8 @@ fn parameters(declarations: &str) -> Result<Vec<ast::Parameter>> {
 }
 
 fn lower(info: &Info, sql: &str, parameters: &[ast::Parameter]) -> Result<Arc<Program>> {
-    let database = info.current_database().id;
+    let entry = info.current_database();
+    let (database, schema_id) = (entry.id, info.default_schema(&entry));
     let options = {
         let options = info.options.borrow();
         TextOptions {
@@ -150,7 +151,6 @@ fn lower(info: &Info, sql: &str, parameters: &[ast::Parameter]) -> Result<Arc<Pr
     };
     let parse = keel_parser::ParseOptions { quoted_identifier: options.quoted_identifier };
     let batch = keel_parser::parse_batch(sql, parse).map_err(parse_error)?;
-    let schema_id = crate::catalog::DBO;
     let identity =
         ModuleIdentity { database, object_id: 0, schema_id, name: None, kind: ProgramKind::Dynamic };
     let scope = Scope::bare(info, database);

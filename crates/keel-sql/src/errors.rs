@@ -644,6 +644,12 @@ errors! {
     cannot_execute_as_user(name) = 15517, 16, 1, "Cannot execute as the database principal because the principal \"{name}\" does not exist, this type of principal cannot be impersonated, or you do not have permission.";
     /// EXECUTE AS … WITH COOKIE in a module, which goes back by itself.
     cookie_in_module() = 15590, 16, 1, "Can only use the 'No Revert' or 'Cookie' options with the 'Execute As' statement at the adhoc or at the 'sp_executesql' level.";
+    /// sp_setapprole of nobody, or with another password.
+    no_application_role(name) = 15161, 16, 1, "Cannot set application role '{name}' because it does not exist or the password is incorrect.";
+    /// sp_setapprole in a procedure.
+    application_role_in_module() = 15422, 16, 1, "Application roles can only be activated at the ad hoc level.";
+    /// sp_unsetapprole without the cookie of the last sp_setapprole.
+    no_application_role_set() = 15592, 16, 1, "Cannot unset application role because none was set or the cookie is invalid.";
     /// REVERT without the cookie, or with another.
     cannot_revert() = 15591, 16, 1, "The current security context cannot be reverted using this statement. A cookie may or may not be needed with 'Revert' statement depending on how the context was set with 'Execute As' statement.";
     /// EXECUTE AS LOGIN of nobody.

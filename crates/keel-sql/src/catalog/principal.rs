@@ -9,10 +9,12 @@
 //! DENY on its table. What is said of a table takes the place of what was said of its columns. The owner of an object's schema, dbo and members of db_owner may everything. CONTROL
 //! stands for every permission on what it is granted on.
 //!
-//! Deliberately absent: application roles, and who granted what (dbo did).
+//! An application role is a user without login that a session becomes by its password.
+//!
+//! Deliberately absent: who granted what (dbo did).
 
-use super::Picture;
-use keel_query::catalog::ObjectId;
+use super::{DBO, Picture};
+use keel_query::catalog::{Catalog as _, ObjectId};
 use serde::{Deserialize, Serialize};
 
 /// `public`
@@ -118,6 +120,9 @@ pub struct PrincipalDef {
     /// A user who logs in to the database itself: what [`crate::engine::PasswordHasher::hash`] made of the password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_hash: Option<Vec<u8>>,
+    /// An application role: what was made of the password by which a session becomes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Vec<u8>>,
 }
 
 impl PrincipalDef {
@@ -140,7 +145,14 @@ impl PrincipalDef {
             created: 0,
             modified: 0,
             password_hash: None,
+            application: None,
         })
+    }
+
+    /// A user, no role of any kind.
+    #[must_use]
+    pub fn is_user(&self) -> bool {
+        !self.role && self.application.is_none()
     }
 
     /// Whether every database has it.
@@ -171,13 +183,15 @@ pub struct Token {
     pub ids: Vec<i32>,
     /// dbo or a member of db_owner.
     pub owner: bool,
+    /// DEFAULT_SCHEMA: where names without a schema are looked for first, and made.
+    pub schema: i32,
 }
 
 impl Token {
     /// dbo's.
     #[must_use]
     pub fn dbo() -> Token {
-        Token { user: DBO_USER, ids: vec![DBO_USER, PUBLIC, DB_OWNER], owner: true }
+        Token { user: DBO_USER, ids: vec![DBO_USER, PUBLIC, DB_OWNER], owner: true, schema: DBO }
     }
 
     /// Whether it belongs to a role, or is that user.
@@ -277,7 +291,8 @@ impl Picture {
             at += 1;
         }
         let owner = user == DBO_USER || ids.contains(&DB_OWNER);
-        Token { user, ids, owner }
+        let schema = self.principal(user).and_then(|p| self.schema_id(&p.default_schema)).unwrap_or(DBO);
+        Token { user, ids, owner, schema }
     }
 
     /// Whether a token has a permission on something.
@@ -373,7 +388,7 @@ fn fixed_role_says(token: &Token, name: &str) -> Verdict {
         || (defines || creates) && token.in_fixed("db_ddladmin")
         || name == "CHECKPOINT" && token.in_fixed("db_backupoperator")
         || name.starts_with("BACKUP ") && token.in_fixed("db_backupoperator")
-        || matches!(name, "ALTER ANY ROLE" | "CREATE ROLE" | "VIEW DEFINITION")
+        || matches!(name, "ALTER ANY ROLE" | "ALTER ANY APPLICATION ROLE" | "CREATE ROLE" | "VIEW DEFINITION")
             && token.in_fixed("db_securityadmin")
         || matches!(name, "ALTER ANY USER" | "CONNECT") && token.in_fixed("db_accessadmin");
     if allowed { Verdict::Allowed } else { Verdict::NotGranted }
@@ -405,6 +420,7 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
     ("CREATE DATABASE", "CRDB"),
     ("ALTER ANY USER", "ALUS"),
     ("ALTER ANY ROLE", "ALRL"),
+    ("ALTER ANY APPLICATION ROLE", "ALAR"),
     ("ALTER ANY SCHEMA", "ALSM"),
     ("ALTER ANY DATASPACE", "ALDS"),
     ("ALTER ANY SECURITY POLICY", "AASP"),

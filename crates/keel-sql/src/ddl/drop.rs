@@ -53,6 +53,9 @@ impl Runner<'_> {
                 DropClass::SecurityPolicy => self.drop_policy(program, name, d.if_exists)?,
                 DropClass::User => self.drop_principal(name, d.if_exists, false)?,
                 DropClass::Role => self.drop_principal(name, d.if_exists, true)?,
+                DropClass::Other(class) if class == "APPLICATION ROLE" => {
+                    self.drop_application_role(&name.name.text)?;
+                }
                 DropClass::ServerRole => self.drop_server_role(&name.name.text, d.if_exists)?,
                 DropClass::Statistics => self.drop_statistics(program, name)?,
                 _ => return Err(errors::not_supported("This DROP")),

@@ -30,6 +30,7 @@ mod partition_rows;
 mod permission;
 mod placement;
 mod policy;
+mod application_role;
 mod principal;
 mod security;
 mod server_role;
@@ -50,7 +51,7 @@ pub use storage::read_all;
 pub use table::{check_table_variable, create_for_select_into, table_variable};
 
 use crate::catalog::{
-    CatalogObject, CatalogOp, DBO, INFORMATION_SCHEMA, Named, SYS, SYSTEM_TREE, SecurableRef, object_class,
+    CatalogObject, CatalogOp, INFORMATION_SCHEMA, Named, SYS, SYSTEM_TREE, SecurableRef, object_class,
 };
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
@@ -109,8 +110,11 @@ const CATALOG_LOCK: u32 = 1;
 impl Runner<'_> {
     /// A scope for the statements of a program, by its identity only.
     pub(crate) fn ddl_scope(&self, program: &crate::program::Program) -> Scope<'_> {
-        let mut scope = Scope::bare(self.info, self.info.current_database().id);
-        if program.identity.object_id != 0 {
+        let entry = self.info.current_database();
+        let mut scope = Scope::bare(self.info, entry.id);
+        if program.identity.object_id == 0 {
+            scope.identity.schema_id = self.info.default_schema(&entry);
+        } else {
             scope.identity = program.identity.clone();
         }
         scope
@@ -134,7 +138,7 @@ impl Runner<'_> {
             return Err(errors::database_read_only(entry.name()));
         }
         let schema_id = match &name.schema {
-            None => DBO,
+            None => self.info.default_schema(&entry),
             Some(s) => {
                 let picture = self.info.picture(&entry);
                 picture.schema_id(&s.text).ok_or_else(|| errors::no_schema(&s.text))?

@@ -136,8 +136,9 @@ impl Runner<'_> {
         let entry = self.database_of(name)?;
         self.info.check_entry(&entry)?;
         self.may_here_or_262(&entry, permission)?;
-        let schema = name.schema.as_ref().map_or("dbo", |s| s.text.as_str());
-        self.may_alter_schema(&entry, schema)
+        let own = || self.info.picture(&entry).schema_name(self.info.default_schema(&entry));
+        let schema = name.schema.as_ref().map(|s| s.text.to_string()).or_else(own);
+        self.may_alter_schema(&entry, &schema.unwrap_or_default())
     }
 
     fn may_alter_schema(&self, entry: &Arc<DatabaseEntry>, schema: &str) -> Result<()> {

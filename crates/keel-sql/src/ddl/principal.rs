@@ -20,7 +20,7 @@ impl Runner<'_> {
         self.info.may(&self.info.current_database(), permission, SecurableRef::Database)
     }
 
-    fn new_principal(&self, entry: &Arc<DatabaseEntry>, name: &str, role: bool) -> Result<PrincipalDef> {
+    pub(super) fn new_principal(&self, entry: &Arc<DatabaseEntry>, name: &str, role: bool) -> Result<PrincipalDef> {
         let picture = self.info.picture(entry);
         if picture.principal_named(name).is_some() {
             return Err(errors::principal_exists(name));
@@ -38,10 +38,11 @@ impl Runner<'_> {
             created: now,
             modified: now,
             password_hash: None,
+            application: None,
         })
     }
 
-    fn put_principal(&mut self, entry: &Arc<DatabaseEntry>, principal: PrincipalDef) -> Result<()> {
+    pub(super) fn put_principal(&mut self, entry: &Arc<DatabaseEntry>, principal: PrincipalDef) -> Result<()> {
         let modified = self.info.engine.now_local();
         self.put(entry, CatalogObject::Principal(Arc::new(PrincipalDef { modified, ..principal })))
     }
@@ -81,7 +82,7 @@ impl Runner<'_> {
 
     pub(super) fn alter_user(&mut self, a: &ast::AlterUser) -> Result<()> {
         let entry = self.info.current_database();
-        let found = self.info.picture(&entry).principal_named(&a.name.text).filter(|p| !p.role);
+        let found = self.info.picture(&entry).principal_named(&a.name.text).filter(PrincipalDef::is_user);
         let own = |user: &PrincipalDef| self.changes_own_password(&entry, user, &a.options);
         let found = found.filter(|p| !p.is_fixed() && (self.may_here("ALTER ANY USER") || own(p)));
         let mut user = found.ok_or_else(|| errors::cannot_alter_principal("alter", "user", &a.name))?;
@@ -131,7 +132,7 @@ impl Runner<'_> {
         let missing = || errors::cannot_alter_principal("alter", "user", name);
         // The password goes with it: only who may do everything to logins gives that away.
         let may = self.info.may_on_server("CONTROL SERVER");
-        let found = picture.principal_named(name).filter(|p| !p.role && !p.is_fixed() && may);
+        let found = picture.principal_named(name).filter(|p| p.is_user() && !p.is_fixed() && may);
         let mut user = found.ok_or_else(missing)?;
         let sid = user.sid.clone().filter(|_| user.password_hash.is_none()).ok_or_else(missing)?;
         let login = self.info.engine.logins()?.of_sid(&sid).cloned().ok_or_else(missing)?;
@@ -153,7 +154,7 @@ impl Runner<'_> {
             return self.create_server_role(c);
         }
         if c.application {
-            return Err(errors::not_supported("A role of this kind"));
+            return self.create_application_role(&c.name.text, &c.options);
         }
         if !self.may_here("CREATE ROLE") && !self.may_here("ALTER ANY ROLE") {
             return Err(errors::database_permission_denied(
@@ -171,7 +172,7 @@ impl Runner<'_> {
             return self.alter_server_role(a);
         }
         if a.application {
-            return Err(errors::not_supported("Application roles"));
+            return self.alter_application_role(a);
         }
         let entry = self.info.current_database();
         let picture = self.info.picture(&entry);
@@ -225,7 +226,8 @@ impl Runner<'_> {
         let kind = if role { "role" } else { "user" };
         let entry = self.info.current_database();
         let picture = self.info.picture(&entry);
-        let found = picture.principal_named(&name.name.text).filter(|p| p.role == role && !p.is_fixed());
+        let found = picture.principal_named(&name.name.text);
+        let found = found.filter(|p| p.role == role && p.application.is_none() && !p.is_fixed());
         if found.is_none() && if_exists {
             return Ok(());
         }
@@ -583,7 +585,7 @@ impl Runner<'_> {
 
     /// A user that the session may run as. Error 15517.
     pub(super) fn user_to_be(&self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<PrincipalDef> {
-        let user = self.info.picture(entry).principal_named(name).filter(|p| !p.role);
+        let user = self.info.picture(entry).principal_named(name).filter(PrincipalDef::is_user);
         let user = user.filter(|p| {
             let on = SecurableRef::Principal(p.principal_id);
             self.info.may(entry, "IMPERSONATE", on)

@@ -69,9 +69,10 @@ pub fn find(info: &Info, name: &str) -> Option<(Arc<DatabaseEntry>, Named)> {
         return Some((info.engine.database_by_id(TEMPDB)?, table.or_else(procedure)?));
     }
     let mut scope = Scope::bare(info, info.current_database().id);
-    if let Some(module) = info.module() {
-        scope.identity.schema_id = module.schema_id;
-    }
+    scope.identity.schema_id = match info.module() {
+        Some(module) if module.object_id != 0 => module.schema_id,
+        _ => info.default_schema(&info.current_database()),
+    };
     scope.resolve_unfollowed(NameParts { database: part(3), schema: part(2), object })
 }
 
@@ -214,14 +215,15 @@ pub(super) fn original_db_name(info: &Info, _: &[Value]) -> Result<Value> {
 
 pub(super) fn schema_id(info: &Info, args: &[Value]) -> Result<Value> {
     if args.is_empty() {
-        return Ok(Value::Int(i64::from(DBO)));
+        return Ok(Value::Int(info.default_schema(&info.current_database()).into()));
     }
     Ok(int(text(args, 0).and_then(|n| current(info).schema_id(n)).map(i64::from)))
 }
 
 pub(super) fn schema_name(info: &Info, args: &[Value]) -> Result<Value> {
     if args.is_empty() {
-        return Ok(Value::str("dbo"));
+        let schema = info.default_schema(&info.current_database());
+        return Ok(string(current(info).schema_name(schema)));
     }
     Ok(string(number(args, 0).and_then(|n| current(info).schema_name(n as i32))))
 }

@@ -117,6 +117,8 @@ pub static ALL: &[Procedure] = &[
     p("xp_readerrorlog", host::xp_readerrorlog),
     p("sp_migrate_user_to_contained", users::sp_migrate_user_to_contained),
     p("sp_trace_generateevent", trace::sp_trace_generateevent),
+    p("sp_setapprole", users::sp_setapprole),
+    p("sp_unsetapprole", users::sp_unsetapprole),
 ];
 
 /// The system procedure of that name: `sp_x`, `sys.sp_x`, `master..sp_x`, `master.dbo.sp_x`.

@@ -20,8 +20,8 @@ pub enum UnitSource {
 /// What a compiled unit was compiled against. It is good as long as all of it is still so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
-    /// The session's current database, for texts that follow USE.
-    pub current: Option<DatabaseId>,
+    /// The session's current database and its user's default schema there, for texts that follow USE and EXECUTE AS.
+    pub current: Option<(DatabaseId, i32)>,
     /// Catalog versions.
     pub catalogs: Vec<(DatabaseId, u64)>,
     /// Tables and modules it names, through views too.

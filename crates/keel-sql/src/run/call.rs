@@ -467,12 +467,14 @@ impl Runner<'_> {
         dynamic: bool,
     ) -> Result<Arc<Program>> {
         let info = self.info;
-        let database = info.current_database().id;
+        let entry = info.current_database();
+        let (database, schema) = (entry.id, info.default_schema(&entry));
         let switches = info.options.borrow().switches.0 & Switches::PLAN_AFFECTING.0;
         let key = BatchKey {
             text: Arc::clone(text),
             parameters: Arc::clone(declarations),
             database,
+            schema,
             switches,
             dynamic,
         };
@@ -498,7 +500,7 @@ impl Runner<'_> {
         let identity = ModuleIdentity {
             database,
             object_id: 0,
-            schema_id: crate::catalog::DBO,
+            schema_id: schema,
             name: None,
             kind: if dynamic { ProgramKind::Dynamic } else { ProgramKind::Batch },
         };

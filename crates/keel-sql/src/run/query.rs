@@ -131,8 +131,14 @@ impl Runner<'_> {
         Ok(Arc::new(compiled))
     }
 
+    /// Whether that is the current database, and its user's default schema there.
+    fn is_at(&self, database: DatabaseId, schema: i32) -> bool {
+        let entry = self.info.database.borrow();
+        entry.id == database && self.info.default_schema(&entry) == schema
+    }
+
     pub(super) fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
-        dependencies.current.is_none_or(|d| self.info.database.borrow().id == d)
+        dependencies.current.is_none_or(|(d, schema)| self.is_at(d, schema))
             && dependencies.catalogs.iter().all(|(d, version)| self.info.catalog_version(*d) == *version)
             && dependencies
                 .temporary

@@ -180,10 +180,11 @@ pub fn call_by_name(
 
 /// The identity of a caller that is no module.
 pub(super) fn outside_modules(runner: &Runner<'_>) -> ModuleIdentity {
+    let entry = runner.info.current_database();
     ModuleIdentity {
-        database: runner.info.current_database().id,
+        database: entry.id,
         object_id: 0,
-        schema_id: crate::catalog::DBO,
+        schema_id: runner.info.default_schema(&entry),
         name: None,
         kind: ProgramKind::Batch,
     }

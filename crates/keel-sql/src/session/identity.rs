@@ -5,7 +5,7 @@
 //! database, which is kept until the catalog or the identity changes.
 
 use super::info::Info;
-use crate::catalog::{GUEST_USER, Picture, PrincipalDef, Refusal, SecurableRef, Token, Verdict, decide};
+use crate::catalog::{DBO, GUEST_USER, Picture, PrincipalDef, Refusal, SecurableRef, Token, Verdict, decide};
 use crate::engine::{DatabaseEntry, LoginRecord, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::program::{ModuleIdentity, Need, Program};
@@ -163,6 +163,12 @@ impl Info {
         let token = self.find_token(entry).map(Arc::new);
         *self.token.borrow_mut() = Some((entry.id, version, token.clone()));
         token
+    }
+
+    /// Where names without a schema are looked for first in a database, and what is made without one is.
+    #[must_use]
+    pub fn default_schema(&self, entry: &Arc<DatabaseEntry>) -> i32 {
+        if self.unrestricted.get() { DBO } else { self.token_in(entry).map_or(DBO, |token| token.schema) }
     }
 
     fn find_token(&self, entry: &Arc<DatabaseEntry>) -> Option<Token> {

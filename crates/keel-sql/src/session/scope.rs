@@ -73,9 +73,11 @@ impl<'a> Scope<'a> {
         let mut identity = program.identity.clone();
         let mut found = Dependencies::default();
         if identity.object_id == 0 {
-            // A batch follows USE.
-            identity.database = info.database.borrow().id;
-            found.current = Some(identity.database);
+            // A batch follows USE, and who the session becomes.
+            let entry = info.current_database();
+            identity.database = entry.id;
+            identity.schema_id = info.default_schema(&entry);
+            found.current = Some((entry.id, identity.schema_id));
         }
         Scope {
             info,

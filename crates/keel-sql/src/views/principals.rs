@@ -295,7 +295,11 @@ fn database_principals(cx: &ViewContext<'_>) -> Rows {
 
 fn database_principal(p: PrincipalDef, made: i64, owner: &[u8]) -> Vec<Value> {
     let id = p.principal_id;
-    let (kind, description) = if p.role { ("R", "DATABASE_ROLE") } else { ("S", "SQL_USER") };
+    let (kind, description) = match (p.role, &p.application) {
+        (true, _) => ("R", "DATABASE_ROLE"),
+        (false, Some(_)) => ("A", "APPLICATION_ROLE"),
+        (false, None) => ("S", "SQL_USER"),
+    };
     let schema = match id {
         GUEST_USER => text("guest"),
         _ if p.role || (p.is_fixed() && id != 1) => NULL,
