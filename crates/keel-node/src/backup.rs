@@ -42,7 +42,7 @@ mod stripes;
 pub use cipher::{Cipher, SetKey};
 pub use differential::{Base, DifferentialInfo};
 pub use read::{Rolled, complete, restore, restore_differential, restore_log, verify};
-pub use stop::StopAt;
+pub use stop::{IsRow, StopAt};
 pub use stripes::{FAMILIES_MAX, Family, Striped};
 
 use crate::database::Database;

@@ -32,16 +32,18 @@ fn with_certificates(names: &[&str]) -> Session {
 fn a_set_is_restored_with_its_certificate_alone() {
     let mut session = with_certificates(&["safe", "other"]);
     well(&mut session, "CREATE DATABASE shop; CREATE TABLE shop.dbo.t (n int); INSERT shop.dbo.t VALUES (1)");
-    let encrypted = |certificate: &str| {
-        format!("ENCRYPTION (ALGORITHM = AES_256, SERVER CERTIFICATE = {certificate})")
-    };
+    let encrypted =
+        |certificate: &str| format!("ENCRYPTION (ALGORITHM = AES_256, SERVER CERTIFICATE = {certificate})");
     let missing = format!("BACKUP DATABASE shop TO DISK = 'a.bak' WITH {}", encrypted("none"));
     assert!(run(&mut session, &missing).contains("Msg 15151"));
     let (safe, other) = (encrypted("safe"), encrypted("other"));
     well(&mut session, &format!("BACKUP DATABASE shop TO DISK = 'a.bak' WITH FORMAT, COMPRESSION, {safe}"));
     well(&mut session, "INSERT shop.dbo.t VALUES (2)");
     well(&mut session, &format!("BACKUP DATABASE shop TO DISK = 'a.dif' WITH DIFFERENTIAL, {other}"));
-    well(&mut session, &format!("INSERT shop.dbo.t VALUES (3); BACKUP LOG shop TO DISK = 'a.trn' WITH {safe}"));
+    well(
+        &mut session,
+        &format!("INSERT shop.dbo.t VALUES (3); BACKUP LOG shop TO DISK = 'a.trn' WITH {safe}"),
+    );
     let shown = "SELECT type, key_algorithm, encryptor_type, len = DATALENGTH(encryptor_thumbprint) FROM msdb.dbo.backupset";
     assert_eq!(well(&mut session, shown).matches("aes_256 ").count(), 3);
     well(&mut session, "RESTORE VERIFYONLY FROM DISK = 'a.bak'; RESTORE HEADERONLY FROM DISK = 'a.bak'");
@@ -55,11 +57,9 @@ fn a_set_is_restored_with_its_certificate_alone() {
     assert!(well(&mut session, "SELECT COUNT(*) AS n FROM copy.dbo.t").contains('3'));
 
     well(&mut session, "DROP CERTIFICATE safe");
-    for statement in [
-        restore,
-        "RESTORE VERIFYONLY FROM DISK = 'a.bak'",
-        "RESTORE DATABASE another FROM DISK = 'a.bak'",
-    ] {
+    for statement in
+        [restore, "RESTORE VERIFYONLY FROM DISK = 'a.bak'", "RESTORE DATABASE another FROM DISK = 'a.bak'"]
+    {
         let said = run(&mut session, statement);
         assert!(said.contains("Msg 33111"), "{statement}: {said}");
     }
@@ -73,7 +73,10 @@ fn what_cannot_be_encrypted_writes_over_nothing() {
     well(&mut session, "BACKUP DATABASE master TO DISK = 'm.bak'");
     let encrypted = "ENCRYPTION (ALGORITHM = AES_128, SERVER CERTIFICATE = none)";
     for options in ["INIT", "FORMAT"] {
-        let said = run(&mut session, &format!("BACKUP DATABASE master TO DISK = 'm.bak' WITH {options}, {encrypted}"));
+        let said = run(
+            &mut session,
+            &format!("BACKUP DATABASE master TO DISK = 'm.bak' WITH {options}, {encrypted}"),
+        );
         assert!(said.contains("Msg 15151"), "{said}");
     }
     well(&mut session, "RESTORE VERIFYONLY FROM DISK = 'm.bak'");

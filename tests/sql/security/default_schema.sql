@@ -22,6 +22,9 @@ grant select, insert on schema::dbo to north, south
 grant create table, create view, create procedure to north
 grant alter, control on schema::n to north
 GO
+create type dbo.amount from int
+create type n.amount from varchar(10)
+GO
 create procedure dbo.ask as select place from orders
 GO
 grant execute on dbo.ask to north
@@ -35,6 +38,8 @@ select place from orders
 select place from shared
 select schema_name() as s, iif(object_id('orders') = object_id('n.orders'), 1, 0) as own
 exec ask
+declare @a amount = 'text'
+select @a as a
 create table made (a int)
 insert made values (1)
 select schema_name(schema_id) as s, name from sys.tables where name = 'made'

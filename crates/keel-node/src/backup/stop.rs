@@ -7,6 +7,9 @@ use keel_log::block::{self, FLAG_CONTINUES, FLAG_UNFINISHED, HEADER_BYTES, Heade
 use keel_log::voids_unfinished;
 use keel_redo::{Change, Group, GroupKind, RowRecord};
 
+/// Tells a row by its tree, its key and itself.
+pub type IsRow<'a> = dyn Fn(TreeId, &[u8], &[u8]) -> bool + 'a;
+
 /// Where rolling a copy forward ends.
 #[derive(Clone, Copy)]
 pub enum StopAt<'a> {
@@ -21,8 +24,8 @@ pub enum StopAt<'a> {
     },
     /// At the first transaction that writes a row by which it is told.
     Row {
-        /// Given tree, key and row, whether it is the one.
-        is: &'a dyn Fn(TreeId, &[u8], &[u8]) -> bool,
+        /// Whether it is the one.
+        is: &'a IsRow<'a>,
         /// Not one that was committed before this, microseconds since 1970 UTC.
         since: i64,
         /// Whether that transaction is taken, too.

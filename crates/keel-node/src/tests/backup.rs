@@ -50,14 +50,15 @@ fn a_restored_database_has_what_was_committed_and_goes_on_by_itself() {
         let out = file(&disk);
         let mut told = Vec::new();
         let mut label = |w: &crate::backup::Written| format!("{} bytes", w.bytes).into_bytes();
-        let end = back_up(&db, &*out, 0, BackupOptions { compress, key: None }, &mut label, &mut |done, of| {
-            if told.is_empty() {
-                put(&db, b"during", "the backup");
-            }
-            told.push((done, of));
-            Ok(())
-        })
-        .unwrap();
+        let end =
+            back_up(&db, &*out, 0, BackupOptions { compress, key: None }, &mut label, &mut |done, of| {
+                if told.is_empty() {
+                    put(&db, b"during", "the backup");
+                }
+                told.push((done, of));
+                Ok(())
+            })
+            .unwrap();
         assert_eq!((out.len().unwrap(), told.last()), (end, Some(&(1, 1))));
         let mut expected = all_of(&db);
         open_one.commit().unwrap().wait().unwrap();

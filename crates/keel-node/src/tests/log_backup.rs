@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::backup::{
-    BackupOptions, BackupSet, Content, Rolled, StopAt, Written, back_up, back_up_log, complete, restore, restore_log,
-    sets, verify,
+    BackupOptions, BackupSet, Content, Rolled, StopAt, Written, back_up, back_up_log, complete, restore,
+    restore_log, sets, verify,
 };
 use crate::role::Role;
 use keel_base::Lsn;

@@ -91,8 +91,10 @@ impl Parser<'_> {
                 OptValue::String(self.string()?)
             };
             let mark = Opt { name: SmolStr::default(), value: option.value, span: option.span };
-            option.value =
-                OptValue::List(vec![mark, Opt { name: SmolStr::new_static("AFTER"), value, span: self.since(span) }]);
+            option.value = OptValue::List(vec![
+                mark,
+                Opt { name: SmolStr::new_static("AFTER"), value, span: self.since(span) },
+            ]);
         }
         Ok(option)
     }

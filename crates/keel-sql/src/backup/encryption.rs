@@ -3,9 +3,9 @@
 //! The set's key lies in its label, sealed with the certificate's private key: whoever restores needs the certificate with that key in
 //! their own master, and finds it by its thumbprint.
 
+use super::errors;
 use super::media::Labelled;
 use super::options::Options;
-use super::errors;
 use crate::hadr::errors as hadr_errors;
 use crate::run::Runner;
 use keel_node::backup::{Cipher, SetKey};
@@ -91,7 +91,8 @@ impl Runner<'_> {
             facts.is_some_and(|facts| facts.thumbprint == encryption.thumbprint)
         };
         let certificate = engine.certificates()?.into_iter().find(|c| is_it(&c.certificate));
-        let shown = || encryption.thumbprint.iter().fold(String::from("0x"), |hex, b| hex + &format!("{b:02X}"));
+        let shown =
+            || encryption.thumbprint.iter().fold(String::from("0x"), |hex, b| hex + &format!("{b:02X}"));
         let certificate = certificate.ok_or_else(|| errors::no_certificate_of(shown()))?;
         let secret = certificate.key.ok_or_else(|| errors::no_private_key(&certificate.name))?;
         let cipher = cipher_of(&encryption.algorithm);

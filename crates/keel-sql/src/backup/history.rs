@@ -72,7 +72,12 @@ fn marked(engine: &Engine) -> Result<Vec<MarkedRow>> {
 }
 
 /// Notes the databases in which a marked transaction was committed, and where.
-pub(crate) fn note_mark(engine: &Engine, mark: &LogMark, places: &[(Arc<str>, Lsn)], user: &str) -> Result<()> {
+pub(crate) fn note_mark(
+    engine: &Engine,
+    mark: &LogMark,
+    places: &[(Arc<str>, Lsn)],
+    user: &str,
+) -> Result<()> {
     let mut id = engine.last_master_row(object_class::MARKED)?.unwrap_or(0);
     for (database, lsn) in places {
         id += 1;
@@ -87,7 +92,14 @@ pub(crate) fn note_mark(engine: &Engine, mark: &LogMark, places: &[(Arc<str>, Ls
 pub(crate) fn logmarkhistory(cx: &ViewContext<'_>) -> Rows {
     let row = |m: &MarkedRow| {
         let described = text(m.mark.description.as_str());
-        vec![text(m.database.as_str()), text(m.mark.name.as_str()), described, text(m.user.as_str()), lsn(m.lsn), date(m.at)]
+        vec![
+            text(m.database.as_str()),
+            text(m.mark.name.as_str()),
+            described,
+            text(m.user.as_str()),
+            lsn(m.lsn),
+            date(m.at),
+        ]
     };
     marked(cx.engine).unwrap_or_default().iter().map(row).collect()
 }
@@ -105,8 +117,7 @@ pub(super) fn note_backup(engine: &Engine, label: &Label, media: &Media, positio
     let id = backups(engine)?.last().map_or(1, |last| last.id + 1);
     let (device, more) =
         media.devices.split_first().map_or_else(Default::default, |(d, m)| (d.clone(), m.to_vec()));
-    let row =
-        BackupRow { id, device, more, mirrors: media.mirrors.clone(), position, label: label.clone() };
+    let row = BackupRow { id, device, more, mirrors: media.mirrors.clone(), position, label: label.clone() };
     engine.put_master_row(object_class::BACKUP, id, Some(&row))
 }
 

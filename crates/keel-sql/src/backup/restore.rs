@@ -237,7 +237,9 @@ impl Runner<'_> {
             Rolled::All if options.stop.is_some() => {
                 let marked = options.stop.as_ref().is_some_and(|stop| stop.time().is_none());
                 let what = if marked { "mark" } else { "point in time" };
-                let text = format!("This log file contains records logged before the designated {what}. The database is being left in the Restoring state so you can apply another log file.");
+                let text = format!(
+                    "This log file contains records logged before the designated {what}. The database is being left in the Restoring state so you can apply another log file."
+                );
                 self.report(&SqlError::new(4329, 10, 1, text));
             }
             Rolled::All | Rolled::Stopped => self.leave(entry, options.leaves)?,

@@ -388,8 +388,10 @@ fn fixed_role_says(token: &Token, name: &str) -> Verdict {
         || (defines || creates) && token.in_fixed("db_ddladmin")
         || name == "CHECKPOINT" && token.in_fixed("db_backupoperator")
         || name.starts_with("BACKUP ") && token.in_fixed("db_backupoperator")
-        || matches!(name, "ALTER ANY ROLE" | "ALTER ANY APPLICATION ROLE" | "CREATE ROLE" | "VIEW DEFINITION")
-            && token.in_fixed("db_securityadmin")
+        || matches!(
+            name,
+            "ALTER ANY ROLE" | "ALTER ANY APPLICATION ROLE" | "CREATE ROLE" | "VIEW DEFINITION"
+        ) && token.in_fixed("db_securityadmin")
         || matches!(name, "ALTER ANY USER" | "CONNECT") && token.in_fixed("db_accessadmin");
     if allowed { Verdict::Allowed } else { Verdict::NotGranted }
 }

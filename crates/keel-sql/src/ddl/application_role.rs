@@ -85,9 +85,8 @@ impl Runner<'_> {
         let entry = self.info.current_database();
         let role = self.info.picture(&entry).principal_named(name);
         let hasher = &self.info.engine.options().hasher;
-        let fits = |role: &PrincipalDef| {
-            role.application.as_ref().is_some_and(|hash| hasher.verify(password, hash))
-        };
+        let fits =
+            |role: &PrincipalDef| role.application.as_ref().is_some_and(|hash| hasher.verify(password, hash));
         let role = role.filter(fits).ok_or_else(|| errors::no_application_role(name))?;
         let login = self.info.identity_now().login;
         let user = Some((entry.id, role.principal_id));

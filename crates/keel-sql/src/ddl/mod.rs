@@ -8,6 +8,7 @@
 
 mod administer;
 mod alter;
+mod application_role;
 mod binding;
 mod change_tracking;
 mod collate;
@@ -30,7 +31,6 @@ mod partition_rows;
 mod permission;
 mod placement;
 mod policy;
-mod application_role;
 mod principal;
 mod security;
 mod server_role;

@@ -20,7 +20,12 @@ impl Runner<'_> {
         self.info.may(&self.info.current_database(), permission, SecurableRef::Database)
     }
 
-    pub(super) fn new_principal(&self, entry: &Arc<DatabaseEntry>, name: &str, role: bool) -> Result<PrincipalDef> {
+    pub(super) fn new_principal(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        name: &str,
+        role: bool,
+    ) -> Result<PrincipalDef> {
         let picture = self.info.picture(entry);
         if picture.principal_named(name).is_some() {
             return Err(errors::principal_exists(name));
@@ -42,7 +47,11 @@ impl Runner<'_> {
         })
     }
 
-    pub(super) fn put_principal(&mut self, entry: &Arc<DatabaseEntry>, principal: PrincipalDef) -> Result<()> {
+    pub(super) fn put_principal(
+        &mut self,
+        entry: &Arc<DatabaseEntry>,
+        principal: PrincipalDef,
+    ) -> Result<()> {
         let modified = self.info.engine.now_local();
         self.put(entry, CatalogObject::Principal(Arc::new(PrincipalDef { modified, ..principal })))
     }

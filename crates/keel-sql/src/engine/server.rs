@@ -115,7 +115,13 @@ impl Engine {
         let (low, high) = ([class], [class + 1]);
         let fail = |e| txn_error(e, "master", 0);
         let mut cursor = txn
-            .scan(&view, SYSTEM_TREE, Bound::Included(&low[..]), Bound::Excluded(&high[..]), Direction::Reverse)
+            .scan(
+                &view,
+                SYSTEM_TREE,
+                Bound::Included(&low[..]),
+                Bound::Excluded(&high[..]),
+                Direction::Reverse,
+            )
             .map_err(fail)?;
         let last = cursor.next().map_err(fail)?;
         Ok(last.and_then(|(key, _)| CatalogKey::parse(key)).map(|key| key.id))

@@ -211,7 +211,11 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
                 let state = h.state();
                 state.group_of(&entry.name()).is_some_and(|(g, _)| g.role != crate::hadr::Role::Primary)
             });
-            variant_text(if settings.read_only || entry.is_standby() || follows { "READ_ONLY" } else { "READ_WRITE" })
+            variant_text(if settings.read_only || entry.is_standby() || follows {
+                "READ_ONLY"
+            } else {
+                "READ_WRITE"
+            })
         }
         "useraccess" => variant_text(settings.user_access.as_str()),
         "recovery" => variant_text(settings.recovery.as_str()),

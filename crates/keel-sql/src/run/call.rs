@@ -504,7 +504,8 @@ impl Runner<'_> {
             name: None,
             kind: if dynamic { ProgramKind::Dynamic } else { ProgramKind::Batch },
         };
-        let scope = Scope::bare(info, database);
+        let mut scope = Scope::bare(info, database);
+        scope.identity.schema_id = schema;
         let program = lower_batch(identity, Arc::clone(text), &batch, parameters, options, &scope)?;
         let program = Arc::new(program);
         // Types may have been looked up in the catalog; a text that names one of the user's is compiled each time.

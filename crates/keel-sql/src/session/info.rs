@@ -127,6 +127,9 @@ pub struct CursorVariables {
     pub assigned: Vec<(SmolStr, Option<u64>)>,
 }
 
+/// A picture, the principals by which somebody sees it, and what they see.
+type SeenPicture = (Arc<Picture>, Vec<i32>, Arc<Picture>);
+
 /// A session's state. See the module's chapter.
 pub struct Info {
     /// The instance.
@@ -168,7 +171,7 @@ pub struct Info {
     /// Catalog changes of the open transaction.
     pub overlays: RefCell<Vec<(Arc<DatabaseEntry>, Overlay)>>,
     /// The last picture that was made for what its user sees: of which, and for which principals.
-    seen: RefCell<Option<(Arc<Picture>, Vec<i32>, Arc<Picture>)>>,
+    seen: RefCell<Option<SeenPicture>>,
     /// Rows for statements that select from captured rows, innermost last.
     pub captured: RefCell<Vec<RowSet>>,
     /// Triggers being run, innermost last.
@@ -380,7 +383,9 @@ impl Info {
         let ids = token.as_ref().map(|token| token.ids.clone()).unwrap_or_default();
         let mut seen = self.seen.borrow_mut();
         match &*seen {
-            Some((of, by, picture_seen)) if Arc::ptr_eq(of, &picture) && *by == ids => Arc::clone(picture_seen),
+            Some((of, by, picture_seen)) if Arc::ptr_eq(of, &picture) && *by == ids => {
+                Arc::clone(picture_seen)
+            }
             _ => {
                 let made = Arc::new(picture.seen_by(token.as_deref()));
                 *seen = Some((picture, ids, Arc::clone(&made)));

@@ -680,8 +680,8 @@ impl BindScope for Scope<'_> {
         let entry = self.entry(None)?;
         self.note_catalog(entry.id);
         let picture = self.info.picture(&entry);
-        let schema = schema.map_or(Some(DBO), |s| picture.schema_id(s))?;
-        picture.user_type(schema, name).filter(|t| t.table.is_none()).map(|t| t.base)
+        let found = self.type_in(&entry, &picture, schema, name);
+        found.filter(|t| t.table.is_none()).map(|t| t.base)
     }
 }
 
@@ -775,10 +775,23 @@ impl Scope<'_> {
     pub fn table_type(&self, name: &ast::ObjectName) -> Option<Arc<keel_query::catalog::TypeDef>> {
         let entry = self.entry(name.database.as_ref().map(|d| d.text.as_str()))?;
         let picture = self.info.picture(&entry);
-        let schema = match &name.schema {
-            Some(s) => picture.schema_id(&s.text)?,
-            None => DBO,
-        };
-        picture.user_type(schema, &name.name.text).filter(|t| t.table.is_some())
+        let schema = name.schema.as_ref().map(|s| s.text.as_str());
+        self.type_in(&entry, &picture, schema, &name.name.text).filter(|t| t.table.is_some())
+    }
+
+    /// A type of a database. Without a schema it is looked for where other names are, then in dbo.
+    fn type_in(
+        &self,
+        entry: &DatabaseEntry,
+        picture: &Picture,
+        schema: Option<&str>,
+        name: &str,
+    ) -> Option<Arc<keel_query::catalog::TypeDef>> {
+        if let Some(schema) = schema {
+            return picture.user_type(picture.schema_id(schema)?, name);
+        }
+        let home = self.home();
+        let own = if entry.id == home.database { home.schema.max(DBO) } else { DBO };
+        picture.user_type(own, name).or_else(|| picture.user_type(DBO, name))
     }
 }

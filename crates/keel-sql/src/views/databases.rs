@@ -271,8 +271,21 @@ fn database(d: &DatabaseEntry, member: Option<[crate::hadr::Guid; 2]>) -> Vec<Va
     let owner = if s.owner.is_empty() { vec![1] } else { s.owner.clone() };
     let mut row = vec![text(&*d.name()), int(d.id.0), NULL, Value::bytes(owner)];
     row.extend([date(s.created), int(s.compatibility), text(s.collation.as_str()), int(access)]);
-    row.extend([text(s.user_access.as_str()), bit(s.read_only || d.is_standby()), flag("AUTO_CLOSE"), flag("AUTO_SHRINK")]);
-    row.extend([int(state.0), text(state.1), bit(d.is_standby()), no(), no(), int(snapshot.0), text(snapshot.1)]);
+    row.extend([
+        text(s.user_access.as_str()),
+        bit(s.read_only || d.is_standby()),
+        flag("AUTO_CLOSE"),
+        flag("AUTO_SHRINK"),
+    ]);
+    row.extend([
+        int(state.0),
+        text(state.1),
+        bit(d.is_standby()),
+        no(),
+        no(),
+        int(snapshot.0),
+        text(snapshot.1),
+    ]);
     row.extend([
         bit(s.read_committed_snapshot),
         int(recovery),

@@ -50,17 +50,17 @@ impl Picture {
             token.is_some_and(|token| verdict(token) == Verdict::Allowed)
         };
         let texts = |module: &ModuleDef| if module.parent == 0 { module.object_id } else { module.parent };
-        seen.hidden_texts =
-            seen.modules.values().filter(|m| !reads(texts(m))).map(|m| m.object_id).collect();
+        seen.hidden_texts = seen.modules.values().filter(|m| !reads(texts(m))).map(|m| m.object_id).collect();
         seen
     }
 
     /// Whether a user sees an object on which they may have permissions of its kind.
     fn sees(&self, token: &Token, object: ObjectId, own: &[&str]) -> bool {
-        let permits = |name: &&str| self.permits(token, name, SecurableRef::Object(object)) == Verdict::Allowed;
+        let permits =
+            |name: &&str| self.permits(token, name, SecurableRef::Object(object)) == Verdict::Allowed;
         // What is granted on a column.
         let any_column = |name: &&str| self.permits_columns(token, name, object, Some(&[])).is_ok();
-        ON_ALL.iter().any(|name| permits(name)) || own.iter().any(|name| permits(name) || any_column(name))
+        ON_ALL.iter().any(permits) || own.iter().any(|name| permits(name) || any_column(name))
     }
 
     /// The text of a module; `None` where the user that this picture is for may not read it.
