@@ -208,7 +208,10 @@ impl FunctionInvoker for Functions {
     ) -> Result<Value> {
         let info = info_of(ctx);
         let entry = info.engine.database_by_id(database).ok_or_else(|| errors::no_database(database.0))?;
-        let module = info.picture(&entry).module_by_id(function).cloned();
+        let module = match function {
+            shipped if shipped < 0 => crate::procs::catalog::function_by_id(shipped).cloned(),
+            own => info.picture(&entry).module_by_id(own).cloned(),
+        };
         let module = module.ok_or_else(|| errors::invalid_object_name(function))?;
         let program = program(info, &entry, &module)?;
         if program.null_on_null_input && args.iter().any(Value::is_null) {

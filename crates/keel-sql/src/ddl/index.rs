@@ -361,6 +361,7 @@ impl Runner<'_> {
 
     /// Takes an index out of a table; a clustered one leaves a heap behind.
     pub(super) fn remove_index(&mut self, table: &TableDef, at: usize, options: &[ast::Opt]) -> Result<()> {
+        super::capture::refuse_key(table, &table.indexes[at])?;
         let entry = self.entry_of(table.database)?;
         let mut base = table.clone();
         let index = base.indexes.remove(at);

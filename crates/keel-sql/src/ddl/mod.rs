@@ -9,6 +9,7 @@
 mod administer;
 mod alter;
 mod binding;
+mod capture;
 mod change_tracking;
 mod collate;
 mod database;
@@ -42,6 +43,7 @@ mod trigger;
 
 pub(crate) use alter::mentions_column;
 pub(crate) use binding::Named as NamedByModule;
+pub(crate) use capture::{column_renamed, table_renamed};
 pub(crate) use index::{is_indexable, shape_of};
 pub(crate) use policy::{RAISED as RAISED_BY_POLICIES, guarded_columns};
 pub(crate) use principal::is_of_server;
