@@ -81,6 +81,11 @@ impl Captured {
         mask
     }
 
+    /// Whether a row is another one, by the key of net changes, when these columns have changed.
+    fn moves(&self, mask: &[u8]) -> bool {
+        self.key.iter().any(|n| has_bit(mask, *n))
+    }
+
     /// Whether the value of a column belongs into a half.
     fn is_kept(&self, n: usize, half: &Half<'_>) -> bool {
         match (self.columns[n].size, half.operation) {
@@ -175,9 +180,9 @@ impl Target {
         self.stage(cx, b, captured, stamp, half.operation)
     }
 
-    /// Stages what a row was, `old`, and what it is now: for those instances that capture something of what has changed. A row that
-    /// is another one from now on, by the key of net changes, has gone and come.
-    pub(super) fn capture_update(
+    /// Stages that a row has been taken out to come back as another one, by the key of net changes: others may take its place
+    /// before that.
+    pub(super) fn capture_lifted(
         &self,
         cx: &mut Cx<'_>,
         b: &mut RowBuffers,
@@ -186,21 +191,51 @@ impl Target {
     ) -> Result<()> {
         let mut stamp = None;
         for captured in &self.captured {
+            let (mask, _) = self.differences(cx, captured, update, old);
+            if captured.moves(&mask) {
+                let stamp = self.stamp_once(cx, &mut stamp)?;
+                let mask = captured.full_mask();
+                let half = Half { operation: Operation::Delete, mask: &mask };
+                self.stage_stored(cx, b, captured, stamp, &half, old)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of a change, which are the same for all instances.
+    fn stamp_once(&self, cx: &mut Cx<'_>, stamp: &mut Option<(u64, u64)>) -> Result<(u64, u64)> {
+        match stamp {
+            Some(stamp) => Ok(*stamp),
+            None => Ok(*stamp.insert(cx.txns.change_stamp(self.table.database, Stamp::Captured)?)),
+        }
+    }
+
+    /// Stages what a row was, `old`, and what it is now: for those instances that capture something of what has changed. A row that
+    /// is another one from now on, by the key of net changes, has gone and come. `gone` says that its leaving was staged already.
+    pub(super) fn capture_update(
+        &self,
+        cx: &mut Cx<'_>,
+        b: &mut RowBuffers,
+        update: &UpdateRow,
+        old: &[u8],
+        gone: bool,
+    ) -> Result<()> {
+        let mut stamp = None;
+        for captured in &self.captured {
             let (mask, after) = self.differences(cx, captured, update, old);
             if mask.iter().all(|byte| *byte == 0) {
                 continue;
             }
-            let stamp = match stamp {
-                Some(stamp) => stamp,
-                None => *stamp.insert(cx.txns.change_stamp(self.table.database, Stamp::Captured)?),
-            };
-            let moved = captured.key.iter().any(|n| has_bit(&mask, *n));
+            let stamp = self.stamp_once(cx, &mut stamp)?;
+            let moved = captured.moves(&mask);
             let mask = if moved { captured.full_mask() } else { mask };
             let (was, is) = match moved {
                 true => (Operation::Delete, Operation::Insert),
                 false => (Operation::Before, Operation::After),
             };
-            self.stage_stored(cx, b, captured, stamp, &Half { operation: was, mask: &mask }, old)?;
+            if !(moved && gone) {
+                self.stage_stored(cx, b, captured, stamp, &Half { operation: was, mask: &mask }, old)?;
+            }
             let half = Half { operation: is, mask: &mask };
             self.begin_row(b, captured, &half);
             for (source, after) in captured.columns.iter().zip(&after) {

@@ -366,12 +366,13 @@ impl<'r> Run<'r> {
                 undone.map_err(|e| cx.storage_error(&e))?;
                 target.delete(cx, &mut self.b.rows, key, plan.old_first)?;
                 target.track_lifted(cx, &mut self.b.rows, u, plan.old_first)?;
+                target.capture_lifted(cx, &mut self.b.rows, u, row)?;
                 return Ok(false);
             }
             Err(e) => return Err(e),
         }
         target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
-        target.capture_update(cx, &mut self.b.rows, u, row)?;
+        target.capture_update(cx, &mut self.b.rows, u, row, false)?;
         self.updated(u, cx)?;
         Ok(true)
     }
@@ -390,7 +391,7 @@ impl<'r> Run<'r> {
             plan.target.keep(cx, &mut self.b.history, &row)?;
             plan.target.put_back(cx, &mut self.b.rows, &p.key, &u.changed)?;
             plan.target.track_update(cx, &mut self.b.rows, u, plan.old_first, true)?;
-            plan.target.capture_update(cx, &mut self.b.rows, u, &row)?;
+            plan.target.capture_update(cx, &mut self.b.rows, u, &row, true)?;
             self.updated(u, cx)?;
         }
         Ok(())
@@ -412,7 +413,7 @@ impl<'r> Run<'r> {
             target.keep(cx, &mut self.b.history, row)?;
             target.update(cx, &mut self.b.rows, key, row, &u.changed, plan.old_first)?;
             target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
-            target.capture_update(cx, &mut self.b.rows, u, row)?;
+            target.capture_update(cx, &mut self.b.rows, u, row, false)?;
         }
         self.updated(u, cx)
     }
