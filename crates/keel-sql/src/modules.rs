@@ -218,7 +218,13 @@ impl FunctionInvoker for Functions {
             return Ok(Value::Null);
         }
         let mut frame = Frame::new(&program, info.nest_level() + 1);
-        invoke(ctx, &program, args, &mut frame)?;
+        // Those of the system ask who somebody is where they were named.
+        let before = (function < 0).then(|| info.database.replace(entry));
+        let done = invoke(ctx, &program, args, &mut frame);
+        if let Some(before) = before {
+            info.database.replace(before);
+        }
+        done?;
         drop_tables(ctx, &frame);
         Ok(std::mem::take(&mut frame.result))
     }

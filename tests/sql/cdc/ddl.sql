@@ -10,6 +10,8 @@ insert dbo.item values (1, 1, 'one', 1)
 GO
 truncate table dbo.item
 GO
+drop table cdc.dbo_item_CT
+GO
 exec sp_rename 'dbo.item', 'thing'
 GO
 exec sp_rename 'dbo.item.a', 'z', 'COLUMN'

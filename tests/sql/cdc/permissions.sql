@@ -48,6 +48,19 @@ execute as login = 'reader'
 select count(*) from cdc.dbo_item_CT
 revert
 GO
+-- From another database.
+use master
+execute as login = 'reader'
+select count(*) as changes from shop.cdc.fn_cdc_get_all_changes_dbo_item(shop.sys.fn_cdc_get_min_lsn(N'dbo_item'), shop.sys.fn_cdc_get_max_lsn(), N'all')
+select shop.sys.fn_cdc_get_column_ordinal(N'dbo_item', N'a') as ordinal
+create table #there (source_schema sysname, source_table sysname, capture_instance sysname, object_id int, source_object_id int, start_lsn binary(10),
+    end_lsn binary(10), supports_net_changes bit, has_drop_pending bit, role_name sysname null, index_name sysname null, filegroup_name sysname null,
+    create_date datetime, index_column_list nvarchar(max), captured_column_list nvarchar(max))
+insert #there exec shop.sys.sp_cdc_help_change_data_capture
+select source_schema, source_table, capture_instance from #there order by 1, 3
+revert
+use shop
+GO
 -- Not a member of the role.
 grant select on dbo.item to other
 GO

@@ -29,6 +29,8 @@ use std::ops::Bound;
 const NUMBER_LEN: usize = 8;
 /// Length of a staged row's key: its transaction's number, its change's and the operation.
 const STAGED_LEN: usize = 2 * NUMBER_LEN + 1;
+/// Rows that are read before they are moved.
+const ROWS_MAX: usize = 1024;
 /// The key in the tree of order under which the greatest number that was told stands.
 const TOLD: [u8; NUMBER_LEN] = [0; NUMBER_LEN];
 /// Columns of a change table before the captured ones: `__$start_lsn`, `__$end_lsn`, `__$seqval`, `__$operation`, `__$update_mask`.
@@ -162,23 +164,32 @@ impl ChangeTable<'_> {
         start: &Value,
         sequence: &dyn Fn(u64) -> Value,
     ) -> Result<usize, TxnError> {
-        let prefix = of.transaction.to_be_bytes();
         let end = (of.transaction + 1).to_be_bytes();
-        let (lower, upper) = (Bound::Included(&prefix[..]), Bound::Excluded(&end[..]));
         let view = txn.view_as(Isolation::ReadCommitted);
-        let mut found = Vec::new();
-        {
-            let mut cursor = txn.scan(&view, self.staged, lower, upper, Direction::Forward)?;
-            while let Some((key, row)) = cursor.next()? {
-                found.push((key.to_vec(), row));
+        let (mut last, mut told) = (of.transaction.to_be_bytes().to_vec(), 0);
+        loop {
+            // A transaction may have more rows than memory holds.
+            let mut found = Vec::new();
+            {
+                let (lower, upper) = (Bound::Excluded(&last[..]), Bound::Excluded(&end[..]));
+                let mut cursor = txn.scan(&view, self.staged, lower, upper, Direction::Forward)?;
+                while found.len() < ROWS_MAX
+                    && let Some((key, row)) = cursor.next()?
+                {
+                    found.push((key.to_vec(), row));
+                }
+            }
+            for (staged, row) in &found {
+                let change = staged.get(NUMBER_LEN..).map_or(0, number);
+                self.tell_row(txn, row, start, &sequence(change))?;
+                txn.delete_index(self.staged, staged)?;
+            }
+            told += found.len();
+            match found.pop() {
+                Some((staged, _)) => last = staged,
+                None => return Ok(told),
             }
         }
-        for (staged, row) in &found {
-            let change = staged.get(NUMBER_LEN..).map_or(0, number);
-            self.tell_row(txn, row, start, &sequence(change))?;
-            txn.delete_index(self.staged, staged)?;
-        }
-        Ok(found.len())
     }
 
     fn tell_row(

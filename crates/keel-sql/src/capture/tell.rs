@@ -176,7 +176,10 @@ impl ChangeTables {
         let mut instances = Vec::new();
         for source in picture.tables() {
             for def in &source.captures {
-                instances.push((picture.table_by_id(def.change_table)?, def.staged));
+                // Where somebody has taken the change table away, nothing is told.
+                if let Some(table) = picture.table_by_id(def.change_table) {
+                    instances.push((table, def.staged));
+                }
             }
         }
         Some(ChangeTables { order, mapping, instances })

@@ -103,10 +103,26 @@ impl Runner<'_> {
             self.lock_schema(table.database, def.change_table)?;
             let change_table = self.info.picture(&entry).table_by_id(def.change_table);
             if let Some(names) = change_table.as_deref().and_then(CaptureNames::of) {
+                self.replace_table(TableDef { captures: Vec::new(), ..table.clone() })?;
                 self.run_inside(&names.drop_objects())?;
             }
         }
         Ok(())
+    }
+
+    /// Error 3724: a change table goes with its instance.
+    pub(super) fn refuse_change_table(&self, table: &TableDef) -> Result<()> {
+        let entry = self.entry_of(table.database)?;
+        let picture = self.info.picture(&entry);
+        if picture.settings().capture.is_none() {
+            return Ok(());
+        }
+        let of_instance = |t: &Arc<TableDef>| t.captures.iter().any(|c| c.change_table == table.object_id);
+        if !picture.tables().any(of_instance) {
+            return Ok(());
+        }
+        let text = format!("Cannot drop the table '{}' because it is being used for replication.", table.name);
+        Err(SqlError::new(3724, 16, 2, text))
     }
 
     /// The rows that were staged for an instance go when the transaction commits.

@@ -93,6 +93,7 @@ impl Runner<'_> {
             return Err(errors::referenced_by_foreign_key(name));
         }
         self.refuse_bound("DROP TABLE", name, &entry, table.object_id)?;
+        self.refuse_change_table(&table)?;
         self.forget_predicates(&entry, table.object_id)?;
         self.drop_instances(&table)?;
         for trigger in picture.triggers(table.object_id) {
