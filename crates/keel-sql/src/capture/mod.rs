@@ -73,15 +73,16 @@ pub(crate) struct State {
     greatest: Mutex<Option<u64>>,
     /// Held while changes are told, to the end of the transaction.
     telling: Mutex<()>,
-    /// `sp_cdc_stop_job`: nothing is told until the job is started, or the instance.
+    /// `sp_cdc_stop_job`: nothing is told until the job is started, or the instance, or the role changes.
     stopped: AtomicBool,
     log: Mutex<tell::Log>,
 }
 
 impl State {
-    /// Numbers that another instance has given meanwhile are in the database.
+    /// Numbers that another instance has given meanwhile are in the database, and a job that was stopped by hand was that of then.
     pub(crate) fn role_changed(&self) {
         *self.greatest.lock() = None;
+        self.set_stopped(false);
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

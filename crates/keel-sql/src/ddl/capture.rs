@@ -121,7 +121,8 @@ impl Runner<'_> {
         if !picture.tables().any(of_instance) {
             return Ok(());
         }
-        let text = format!("Cannot drop the table '{}' because it is being used for replication.", table.name);
+        let text =
+            format!("Cannot drop the table '{}' because it is being used for replication.", table.name);
         Err(SqlError::new(3724, 16, 2, text))
     }
 
