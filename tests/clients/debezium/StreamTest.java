@@ -196,11 +196,14 @@ public class StreamTest {
         }
     }
 
-    /** Changes read by the functions, and from the change tables themselves. */
+    /** Changes read by the functions, and from the change tables themselves, by somebody who may do nothing but read. */
     static void queryModes() throws Exception {
+        execute("CREATE LOGIN debezium WITH PASSWORD = '" + PASSWORD + "'", "CREATE USER debezium FOR LOGIN debezium",
+            "GRANT SELECT ON SCHEMA::dbo TO debezium", "GRANT SELECT ON SCHEMA::cdc TO debezium");
         for (String mode : List.of("function", "direct")) {
             int id = mode.length() * 1000;
-            try (Engine engine = new Engine(mode, "data.query.mode", mode, "snapshot.mode", "no_data", "table.include.list", "dbo.client")) {
+            try (Engine engine = new Engine(mode, "data.query.mode", mode, "snapshot.mode", "no_data", "table.include.list", "dbo.client",
+                "database.user", "debezium")) {
                 // It streams from when it has looked: what it says first says that it has.
                 execute("INSERT dbo.client VALUES (" + id + ", 'begin')");
                 for (int i = 0; i < 300 && engine.told.isEmpty(); i++) {
