@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use keel_sql::Engine;
@@ -12,6 +12,8 @@ use crate::errorlog::ErrorLog;
 
 /// How long it waits for a ring. Who has become primary finds what waits within this time.
 const REST: Duration = Duration::from_secs(1);
+/// How long its end is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// See the module.
 pub struct Teller {
@@ -31,11 +33,16 @@ impl Teller {
         Ok(Teller { engine, stopping, thread: Some(thread) })
     }
 
-    /// Ends it and waits until it has ended.
+    /// Ends it and waits until it has ended, or until it is clear that it waits for others: for replicas that do not answer.
     pub fn stop(mut self) {
         self.stopping.store(true, Ordering::Release);
         self.engine.capture_bell.ring();
-        if let Some(thread) = self.thread.take() {
+        let Some(thread) = self.thread.take() else { return };
+        let since = Instant::now();
+        while !thread.is_finished() && since.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if thread.is_finished() {
             // It says in the log what goes wrong.
             let _ = thread.join();
         }

@@ -160,3 +160,20 @@ order by isnull(a.__$start_lsn, b.__$start_lsn), isnull(a.__$operation, b.__$ope
 select count(*) as sessions, sum(case when tran_count > 0 and latency >= 0 then 1 end) as right_ from sys.dm_cdc_log_scan_sessions
 select count(*) as errors from sys.dm_cdc_errors
 GO
+-- Masks of columns go along: a change is not told to whom its row is not shown.
+create table dbo.secret (id int primary key, card varchar(20) masked with (function = 'partial(0, "xxxx", 4)'), salary int masked with (function = 'default()'))
+exec sys.sp_cdc_enable_table N'dbo', N'secret', @role_name = null
+insert dbo.secret values (1, '1111222233334444', 5000)
+exec sys.sp_cdc_scan
+create user plain without login
+grant select on dbo.secret to plain
+select column_name, masking_function from cdc.captured_columns where object_id = object_id('cdc.dbo_secret_CT') order by column_ordinal
+GO
+execute as user = 'plain'
+select id, card, salary from cdc.fn_cdc_get_all_changes_dbo_secret(sys.fn_cdc_get_min_lsn(N'dbo_secret'), sys.fn_cdc_get_max_lsn(), N'all')
+revert
+select id, card, salary from cdc.fn_cdc_get_all_changes_dbo_secret(sys.fn_cdc_get_min_lsn(N'dbo_secret'), sys.fn_cdc_get_max_lsn(), N'all')
+-- What is known of change tables and what can be checked.
+select t.name, p.rows from sys.partitions p join sys.tables t on t.object_id = p.object_id where t.schema_id = schema_id('cdc') and t.name in ('dbo_secret_CT', 'dbo_many_CT', 'two_a_CT') order by t.name
+dbcc checkdb with no_infomsgs
+GO

@@ -127,6 +127,12 @@ pub(super) fn names(list: &str) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// The mask of a column: a change is not shown to whom its row is not.
+fn masked(c: &ColumnDef) -> String {
+    let mask = c.mask.as_ref().map(|mask| literal(&mask.text()));
+    mask.map_or_else(String::new, |mask| format!(" masked with (function = {mask})"))
+}
+
 /// The declaration of a captured column in a change table.
 fn declared(c: &ColumnDef) -> String {
     let ty = if c.ty == SqlType::RowVersion { SqlType::Binary(8) } else { c.ty };
@@ -135,7 +141,7 @@ fn declared(c: &ColumnDef) -> String {
     } else {
         String::new()
     };
-    format!("{} {ty}{collate} null", quote_name(&c.name))
+    format!("{} {ty}{collate}{} null", quote_name(&c.name), masked(c))
 }
 
 impl Instance {
@@ -427,12 +433,13 @@ values (@change_table, 0, {source}, {name}, {net}, null, {role}, {index}, {fileg
         for (n, c) in self.captured().enumerate() {
             let _ = writeln!(
                 text,
-                "insert cdc.captured_columns values (@change_table, {}, {}, {}, {}, {}, null)",
+                "insert cdc.captured_columns values (@change_table, {}, {}, {}, {}, {}, {})",
                 literal(&c.name),
                 c.column_id,
                 literal(c.ty.name()),
                 n + 1,
-                i32::from(c.computed.is_some())
+                i32::from(c.computed.is_some()),
+                optional(c.mask.as_ref().map(|mask| mask.text()).as_deref())
             );
         }
         for (n, at) in self.key().enumerate() {

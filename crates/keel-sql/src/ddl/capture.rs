@@ -151,9 +151,7 @@ impl Runner<'_> {
         }
         let entry = self.entry_of(before.database)?;
         let required = match action {
-            AlterTableAction::AlterColumn { column, .. } => {
-                self.type_changed(before, column).is_some().into()
-            }
+            AlterTableAction::AlterColumn { column, .. } => self.altered(before, column).is_some().into(),
             _ => 0,
         };
         let (command, lsn) = (literal(&text()), crate::capture::lsn_literal(&entry));
@@ -166,15 +164,16 @@ impl Runner<'_> {
         self.txns_dyn().change_stamp(before.database, keel_query::Stamp::Captured).map(|_| ())
     }
 
-    /// A column's definition as it was, when it has another type now.
-    fn type_changed(&self, before: &TableDef, name: &ast::Ident) -> Option<(usize, Arc<TableDef>)> {
+    /// The place of a column and the table as it is now, when the column has another type or mask than it had.
+    fn altered(&self, before: &TableDef, name: &ast::Ident) -> Option<(usize, Arc<TableDef>)> {
         let at = before.columns.iter().position(|c| crate::views::same(&c.name, &name.text))?;
         let now = self.info.table_by_id(before.database, before.object_id)?;
         let (old, new) = (&before.columns[at], now.columns.get(at)?);
-        (old.ty != new.ty || old.collation != new.collation).then_some((at, now))
+        let same = old.ty == new.ty && old.collation == new.collation && old.mask == new.mask;
+        (!same).then_some((at, now))
     }
 
-    /// A captured column has got another type: it gets it in the change tables, too.
+    /// A captured column has got another type or mask: it gets it in the change tables, too.
     pub(super) fn alter_captured(
         &mut self,
         program: &crate::program::Program,
@@ -185,10 +184,10 @@ impl Runner<'_> {
         if before.captures.is_empty() {
             return Ok(());
         }
-        let Some((at, now)) = self.type_changed(before, name) else { return Ok(()) };
+        let Some((at, now)) = self.altered(before, name) else { return Ok(()) };
         let mut action = action.clone();
-        if let ast::AlterColumn::Type { nullable, mask, .. } = &mut action {
-            (*nullable, *mask) = (Some(true), None);
+        if let ast::AlterColumn::Type { nullable, .. } = &mut action {
+            *nullable = Some(true);
         }
         for def in &before.captures {
             let id = before.columns[at].column_id;
@@ -203,9 +202,11 @@ impl Runner<'_> {
             if is_rewritten(&before.columns[at], &now.columns[at]) {
                 self.rewrite_staged(before, &now, def, (at, FIRST_CAPTURED + place))?;
             }
-            let ty = literal(now.columns[at].ty.name());
+            let mask =
+                now.columns[at].mask.as_ref().map_or_else(|| "null".to_owned(), |m| literal(&m.text()));
             self.run_inside(&format!(
-                "update cdc.captured_columns set column_type = {ty} where object_id = {} and column_ordinal = {}",
+                "update cdc.captured_columns set column_type = {}, masking_function = {mask} where object_id = {} and column_ordinal = {}",
+                literal(now.columns[at].ty.name()),
                 def.change_table,
                 place + 1
             ))?;
