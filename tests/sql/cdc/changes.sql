@@ -177,3 +177,17 @@ select id, card, salary from cdc.fn_cdc_get_all_changes_dbo_secret(sys.fn_cdc_ge
 select t.name, p.rows from sys.partitions p join sys.tables t on t.object_id = p.object_id where t.schema_id = schema_id('cdc') and t.name in ('dbo_secret_CT', 'dbo_many_CT', 'two_a_CT') order by t.name
 dbcc checkdb with no_infomsgs
 GO
+-- Indexes on a change table are kept.
+create index by_card on cdc.dbo_secret_CT (card) include (salary)
+create unique index by_id on cdc.dbo_secret_CT (id, __$start_lsn, __$operation)
+insert dbo.secret values (2, '2222', 6000), (3, '3333', 7000)
+update dbo.secret set salary = 1 where id = 2
+exec sys.sp_cdc_scan
+select card, salary from cdc.dbo_secret_CT with (index (by_card)) where card = '2222' order by salary
+select id from cdc.dbo_secret_CT with (index (by_id)) where id > 1 order by id, __$start_lsn, __$operation
+dbcc checkdb with no_infomsgs
+GO
+create index filtered on cdc.dbo_secret_CT (card) where salary > 1
+GO
+drop index dbo_secret_CT_clustered_idx on cdc.dbo_secret_CT
+GO

@@ -18,6 +18,7 @@
 //! Deliberately absent: who may read changes, how long they are kept, and positions of the log.
 
 use crate::catalog::TableDef;
+use crate::dml::target::index_entry;
 use keel_base::TreeId;
 use keel_node::{Direction, Isolation, ReadView, Transaction, TxnError};
 use keel_store::row::{self, RowBuilder};
@@ -216,7 +217,8 @@ impl ChangeTable<'_> {
 /// `binary(10)`
 const LSN: SqlType = SqlType::Binary(10);
 
-/// Adds a row to a table that has nothing but a unique clustered index.
+/// Adds a row to a table whose clustered index is unique, and to its other indexes. Nothing else of the table is looked at: there are
+/// no constraints, triggers and filtered indexes on tables that are told to.
 pub fn insert(txn: &mut Transaction, table: &TableDef, stored: &[u8]) -> Result<(), TxnError> {
     let mut bytes = Vec::new();
     for part in &table.clustered().key {
@@ -227,7 +229,15 @@ pub fn insert(txn: &mut Transaction, table: &TableDef, stored: &[u8]) -> Result<
         let part = KeyColumn { ty: c.ty, collation: c.collation, descending: part.descending };
         key::append(&mut bytes, &value, &part);
     }
-    txn.insert(table.clustered().tree, &bytes, stored)
+    txn.insert(table.clustered().tree, &bytes, stored)?;
+    for index in table.indexes[1..].iter().filter(|index| !index.disabled) {
+        let (key, entry) = index_entry(table, index, &bytes, stored);
+        match index.unique {
+            true => txn.insert(index.tree, &key, &entry)?,
+            false => txn.put_index(index.tree, &key, &entry)?,
+        }
+    }
+    Ok(())
 }
 
 /// A stored row of these values, in the order of a table's columns.

@@ -21,3 +21,4 @@ create clustered index ddl_history_clustered_idx on cdc.ddl_history (object_id, 
 create table cdc.lsn_time_mapping (start_lsn binary(10) not null, tran_begin_time datetime null, tran_end_time datetime null,
     tran_id varbinary(10) null, tran_begin_lsn binary(10) null)
 create unique clustered index lsn_time_mapping_clustered_idx on cdc.lsn_time_mapping (start_lsn)
+create index lsn_time_mapping_nonunique_idx on cdc.lsn_time_mapping (tran_end_time)

@@ -4,12 +4,12 @@
 //! that gets another type gets it in the change table too, and so do the rows that were not told yet.
 
 use super::alter::is_rewritten;
-use crate::capture::{CaptureNames, literal};
+use crate::capture::{CaptureNames, SCHEMA, literal};
 use crate::errors;
 use crate::run::{Halt, Later, Runner};
 use keel_parser::ast::{self, AlterTableAction, TableElement};
 use keel_query::capture::FIRST_CAPTURED;
-use keel_query::catalog::{CaptureDef, Catalog as _, IndexDef, TableDef};
+use keel_query::catalog::{CaptureDef, Catalog as _, IndexDef, IndexKind, TableDef};
 use keel_store::row::{Row, RowBuilder};
 use keel_types::error::Result;
 use keel_types::{SqlError, column};
@@ -110,15 +110,31 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Error 3724: a change table goes with its instance.
-    pub(super) fn refuse_change_table(&self, table: &TableDef) -> Result<()> {
+    /// Whether changes are told to a table.
+    fn is_told_to(&self, table: &TableDef) -> Result<bool> {
         let entry = self.entry_of(table.database)?;
         let picture = self.info.picture(&entry);
-        if picture.settings().capture.is_none() {
-            return Ok(());
+        if picture.settings().capture.is_none() || picture.schema_id(SCHEMA) != Some(table.schema_id) {
+            return Ok(false);
         }
         let of_instance = |t: &Arc<TableDef>| t.captures.iter().any(|c| c.change_table == table.object_id);
-        if !picture.tables().any(of_instance) {
+        // Not while it is made.
+        let mapping = table.name == "lsn_time_mapping" && table.clustered().kind == IndexKind::Clustered;
+        Ok(mapping || picture.tables().any(of_instance))
+    }
+
+    /// What telling does not keep: filtered indexes, and rows without the clustered index that they were made with.
+    pub(super) fn refuse_index_of_changes(&self, table: &TableDef, index: &IndexDef) -> Result<()> {
+        let kept = index.filter.is_none() && index.kind == IndexKind::Nonclustered;
+        if kept || !self.is_told_to(table)? {
+            return Ok(());
+        }
+        Err(errors::not_supported("A filtered index on a change table, or another clustered one,"))
+    }
+
+    /// Error 3724: a change table goes with its instance.
+    pub(super) fn refuse_change_table(&self, table: &TableDef) -> Result<()> {
+        if table.name == "lsn_time_mapping" || !self.is_told_to(table)? {
             return Ok(());
         }
         let text =
