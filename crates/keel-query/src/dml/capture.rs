@@ -13,6 +13,7 @@ use crate::exec::cx::Cx;
 use keel_base::TreeId;
 use keel_store::row::Row;
 use keel_types::{Length, SqlType, Value, column};
+use smallvec::{SmallVec, smallvec};
 
 /// One capture instance of a target's table.
 pub struct Captured {
@@ -53,6 +54,11 @@ impl Source {
     }
 }
 
+/// Bits of captured columns.
+type Mask = SmallVec<[u8; 16]>;
+/// Captured columns that are assigned, by their places, and the stored form of what they get; `None` for NULL.
+type Assigned = SmallVec<[(usize, Option<Vec<u8>>); 4]>;
+
 /// A row, and which of the captured columns have another value in it than in its other half.
 struct Half<'h> {
     operation: Operation,
@@ -71,11 +77,11 @@ impl Captured {
     }
 
     /// A mask in which no bit is set: the last byte has the first eight columns.
-    fn empty_mask(&self) -> Vec<u8> {
-        vec![0; self.columns.len().div_ceil(8)]
+    fn empty_mask(&self) -> Mask {
+        smallvec![0; self.columns.len().div_ceil(8)]
     }
 
-    fn full_mask(&self) -> Vec<u8> {
+    fn full_mask(&self) -> Mask {
         let mut mask = self.empty_mask();
         (0..self.columns.len()).for_each(|n| set_bit(&mut mask, n));
         mask
@@ -222,7 +228,7 @@ impl Target {
     ) -> Result<()> {
         let mut stamp = None;
         for captured in &self.captured {
-            let (mask, after) = self.differences(cx, captured, update, old);
+            let (mask, assigned) = self.differences(cx, captured, update, old);
             if mask.iter().all(|byte| *byte == 0) {
                 continue;
             }
@@ -238,9 +244,10 @@ impl Target {
             }
             let half = Half { operation: is, mask: &mask };
             self.begin_row(b, captured, &half);
-            for (source, after) in captured.columns.iter().zip(&after) {
-                match after {
-                    Some(new) => b.entry.push(new.as_deref()),
+            let mut assigned = assigned.iter().peekable();
+            for (n, source) in captured.columns.iter().enumerate() {
+                match assigned.next_if(|(place, _)| *place == n) {
+                    Some((_, new)) => b.entry.push(new.as_deref()),
                     None => b.entry.push(source.at.and_then(|at| stored(&self.table, Row::new(old), at))),
                 }
             }
@@ -249,18 +256,17 @@ impl Target {
         Ok(())
     }
 
-    /// Which captured columns an update gives another value, and the stored form of those values; `None` where it gives none.
-    #[allow(clippy::type_complexity)] // a mask, and a value a column: bytes or NULL
+    /// Which captured columns an update gives another value, and what it gives to those that it assigns.
     fn differences(
         &self,
         cx: &Cx<'_>,
         captured: &Captured,
         update: &UpdateRow,
         old: &[u8],
-    ) -> (Vec<u8>, Vec<Option<Option<Vec<u8>>>>) {
-        let mut mask = captured.empty_mask();
-        let new = |(n, source): (usize, &Source)| {
-            let at = source.at.filter(|at| update.changed.contains(at))?;
+    ) -> (Mask, Assigned) {
+        let (mut mask, mut assigned) = (captured.empty_mask(), Assigned::new());
+        for (n, source) in captured.columns.iter().enumerate() {
+            let Some(at) = source.at.filter(|at| update.changed.contains(at)) else { continue };
             let value = &cx.slots[self.new_first + at];
             let new = (!value.is_null()).then(|| {
                 let mut bytes = Vec::new();
@@ -270,10 +276,9 @@ impl Target {
             if new.as_deref() != stored(&self.table, Row::new(old), at) {
                 set_bit(&mut mask, n);
             }
-            Some(new)
-        };
-        let after = captured.columns.iter().enumerate().map(new).collect();
-        (mask, after)
+            assigned.push((n, new));
+        }
+        (mask, assigned)
     }
 
     fn begin_row(&self, b: &mut RowBuffers, captured: &Captured, half: &Half<'_>) {

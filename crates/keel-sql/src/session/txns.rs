@@ -245,7 +245,7 @@ impl TxnSet {
     pub fn commit(&mut self) -> Result<()> {
         let mut waiting: smallvec::SmallVec<[_; 2]> = smallvec::SmallVec::new();
         let mut failed = None;
-        let mut captured = false;
+        let captured = self.open.iter().any(Open::captures);
         self.end_statements();
         // Held until each has its place in its log: the numbers of tracked changes are in that order.
         let tracked = self.tracked_together();
@@ -264,7 +264,6 @@ impl TxnSet {
             }
             let writes = open.txn.has_writes() && open.database != TEMPDB;
             let (database, entry) = (open.database, Arc::clone(&open.entry));
-            captured |= open.captures();
             match open.commit(self.engine.now_utc()) {
                 Ok(commit) => {
                     if writes {
