@@ -198,43 +198,7 @@ impl Instance {
         let (schema, table) = (&self.schema, &self.source.name);
         let refuse = |number, text: String| Err(error(number, text));
         self.index = match name {
-            Some(name) => {
-                let at = self.source.indexes.iter().position(|i| fold(&i.name) == fold(name));
-                let Some(at) = at else {
-                    return refuse(
-                        22928,
-                        format!(
-                            "Index name '{name}' is not an index for table '{schema}.{table}'. Specify a valid index name for the table."
-                        ),
-                    );
-                };
-                let index = &self.source.indexes[at];
-                if !index.unique {
-                    return refuse(
-                        22929,
-                        format!(
-                            "Index '{name}' must be either a primary key or a unique index for table '{schema}.{table}'. Specify an index that meets at least one of these requirements."
-                        ),
-                    );
-                }
-                if index.disabled {
-                    return refuse(
-                        22980,
-                        format!(
-                            "The unique index '{name}' on table '{schema}.{table}' is disabled and cannot be used as a unique index by Change Data Capture. Enable the index."
-                        ),
-                    );
-                }
-                if self.columns_of(index).any(|at| self.source.columns[at].nullable) {
-                    return refuse(
-                        22838,
-                        format!(
-                            "All columns of a CDC unique index must be defined as NOT NULL. Index '{name}' selected as the CDC unique index for source table '{schema}.{table}' does not meet this requirement. Define all columns of the selected index as NOT NULL or select another unique index as the CDC index and resubmit the request."
-                        ),
-                    );
-                }
-                Some(at)
-            }
+            Some(name) => Some(self.named_index(name)?),
             None => self.source.indexes.iter().position(|i| i.is_primary_key),
         };
         if self.net && self.index.is_none() {
@@ -254,6 +218,46 @@ impl Instance {
             );
         }
         Ok(())
+    }
+
+    /// Position of the index of a name, which must tell rows apart.
+    fn named_index(&self, name: &str) -> Result<usize> {
+        let (schema, table) = (&self.schema, &self.source.name);
+        let refuse = |number, text: String| Err(error(number, text));
+        let Some(at) = self.source.indexes.iter().position(|i| fold(&i.name) == fold(name)) else {
+            return refuse(
+                22928,
+                format!(
+                    "Index name '{name}' is not an index for table '{schema}.{table}'. Specify a valid index name for the table."
+                ),
+            );
+        };
+        let index = &self.source.indexes[at];
+        if !index.unique {
+            return refuse(
+                22929,
+                format!(
+                    "Index '{name}' must be either a primary key or a unique index for table '{schema}.{table}'. Specify an index that meets at least one of these requirements."
+                ),
+            );
+        }
+        if index.disabled {
+            return refuse(
+                22980,
+                format!(
+                    "The unique index '{name}' on table '{schema}.{table}' is disabled and cannot be used as a unique index by Change Data Capture. Enable the index."
+                ),
+            );
+        }
+        if self.columns_of(index).any(|at| self.source.columns[at].nullable) {
+            return refuse(
+                22838,
+                format!(
+                    "All columns of a CDC unique index must be defined as NOT NULL. Index '{name}' selected as the CDC unique index for source table '{schema}.{table}' does not meet this requirement. Define all columns of the selected index as NOT NULL or select another unique index as the CDC index and resubmit the request."
+                ),
+            );
+        }
+        Ok(at)
     }
 
     fn columns_of(&self, index: &IndexDef) -> impl Iterator<Item = usize> {
