@@ -191,3 +191,53 @@ create index filtered on cdc.dbo_secret_CT (card) where salary > 1
 GO
 drop index dbo_secret_CT_clustered_idx on cdc.dbo_secret_CT
 GO
+-- System-versioned tables, both halves.
+create table dbo.v_ (id int primary key, a int, f datetime2 generated always as row start, t datetime2 generated always as row end, period for system_time (f, t))
+with (system_versioning = on (history_table = dbo.v_history))
+exec sys.sp_cdc_enable_table N'dbo', N'v_', @role_name = null
+exec sys.sp_cdc_enable_table N'dbo', N'v_history', @role_name = null
+insert dbo.v_ (id, a) values (1, 1)
+update dbo.v_ set a = 2
+delete dbo.v_
+exec sys.sp_cdc_scan
+select 'v' as t, __$operation as op, __$update_mask as mask, id, a from cdc.dbo_v__CT order by __$start_lsn, __$seqval, __$operation
+select 'history' as t, __$operation as op, id, a from cdc.dbo_v_history_CT order by __$start_lsn, __$seqval
+GO
+-- What refers to the row: SET NULL and SET DEFAULT. INSERT … EXEC, SELECT … INTO beside it, a unique key that is ignored twice.
+create table dbo.p (id int primary key)
+create table dbo.c1 (id int primary key, p int null references dbo.p (id) on delete set null)
+create table dbo.c2 (id int primary key, p int null default 9 references dbo.p (id) on delete set default)
+create table dbo.once (id int)
+create unique clustered index once_ on dbo.once (id) with (ignore_dup_key = on)
+insert dbo.p values (1), (9)
+insert dbo.c1 values (1, 1)
+insert dbo.c2 values (1, 1)
+exec sys.sp_cdc_enable_table N'dbo', N'c1', @role_name = null
+exec sys.sp_cdc_enable_table N'dbo', N'c2', @role_name = null
+exec sys.sp_cdc_enable_table N'dbo', N'once', @role_name = null
+delete dbo.p where id = 1
+insert dbo.once exec (N'select 1 union all select 1 union all select 2')
+exec sys.sp_cdc_scan
+select 'c1' as t, __$operation as op, id, p from cdc.dbo_c1_CT order by __$seqval, __$operation
+select 'c2' as t, __$operation as op, id, p from cdc.dbo_c2_CT order by __$seqval, __$operation
+select 'once' as t, __$operation as op, id from cdc.dbo_once_CT order by __$seqval, __$operation
+GO
+-- A heap, a failed statement and a caught error leave nothing of what did not happen.
+create table dbo.heap (a int not null constraint low check (a < 100), b text)
+exec sys.sp_cdc_enable_table N'dbo', N'heap', @role_name = null
+insert dbo.heap values (1, 'x'), (1, 'x')
+GO
+insert dbo.heap values (2, 'y'), (200, 'y')
+GO
+begin try
+    begin transaction
+    update dbo.heap set a = 3
+    update dbo.heap set a = 300
+end try
+begin catch
+    commit
+end catch
+delete top (1) from dbo.heap
+exec sys.sp_cdc_scan
+select dense_rank() over (order by __$start_lsn) as tran_, __$operation as op, a, b from cdc.dbo_heap_CT order by __$start_lsn, __$seqval, __$operation
+GO
