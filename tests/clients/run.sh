@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 cache="$root/target/clients"
 mkdir -p "$cache"
 clients=("$@")
-[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc jtds tedious go dotnet tiberius mssql-tds django sqlalchemy knex typeorm prisma spring)
+[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc jtds tedious go dotnet tiberius mssql-tds django sqlalchemy knex typeorm prisma spring debezium)
 
 if [ -z "${KEEL:-}" ]; then
   (cd "$root" && cargo build --quiet --locked -p keel)
@@ -103,6 +103,11 @@ run_client() {
         mvn -q -B -f "$here/spring/pom.xml" dependency:copy-dependencies -DoutputDirectory="$cache/spring/lib"
       javac -proc:none -parameters -cp "$cache/spring/lib/*" -d "$cache/spring/classes" "$here/spring/App.java" &&
         java -cp "$cache/spring/classes:$cache/spring/lib/*" app.App
+      ;;
+    debezium)
+      [ -d "$cache/debezium/lib" ] ||
+        mvn -q -B -f "$here/debezium/pom.xml" dependency:copy-dependencies -DoutputDirectory="$cache/debezium/lib"
+      java -Dorg.slf4j.simpleLogger.defaultLogLevel=error -cp "$cache/debezium/lib/*" "$here/debezium/StreamTest.java"
       ;;
     dotnet) dotnet_with_libraries && dotnet_run "$here/dotnet/Checks.cs" ;;
     tiberius | mssql-tds)

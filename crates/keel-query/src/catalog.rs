@@ -318,6 +318,21 @@ pub struct ChangeTrackingDef {
     pub by_key: TreeId,
 }
 
+/// A capture instance of a table: where its changes are staged for its change table (see [`crate::capture`]).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaptureDef {
+    /// The change table.
+    pub change_table: ObjectId,
+    /// Changes that were not told yet.
+    pub staged: TreeId,
+    /// `column_id`s of the captured columns, in the order of the change table. Of one that was dropped since, there is no column.
+    pub columns: Vec<i32>,
+    /// The unique index that tells rows apart, when net changes are asked for.
+    pub index_id: Option<i32>,
+    /// Partitions may be switched in and out, which is not captured.
+    pub partition_switch: bool,
+}
+
 /// The trees in which a database keeps which transaction has which version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeTrees {
@@ -367,6 +382,9 @@ pub struct TableDef {
     /// CHANGE_TRACKING.
     #[serde(default)]
     pub change_tracking: Option<ChangeTrackingDef>,
+    /// Change data capture: its instances, two at most.
+    #[serde(default)]
+    pub captures: Vec<CaptureDef>,
     /// The tables of an indexed view whose rows these are; of any other table there are none.
     #[serde(default)]
     pub view_of: Vec<ObjectId>,

@@ -11,6 +11,15 @@ use keel_node::Transaction;
 use keel_types::Value;
 use keel_types::datetime::language::Dates;
 
+/// What wants to know in which order transactions have committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamp {
+    /// CHANGE_TRACKING: the transaction gets a version (see [`crate::changes`]).
+    Tracked,
+    /// Change data capture: it gets a place in the order (see [`crate::capture`]).
+    Captured,
+}
+
 /// The transactions a statement works in, one per database it touches.
 pub trait Transactions {
     /// The open transaction of `database`, begun on first use (in the isolation level and mode of the session).
@@ -23,10 +32,10 @@ pub trait Transactions {
         Ok(())
     }
 
-    /// Numbers for a tracked change: its transaction's, which no other of the database ever has, and its own in it. A transaction
-    /// that has asked for some gets a version when it commits (see [`crate::changes`]).
-    fn change_stamp(&mut self, database: DatabaseId) -> Result<(u64, u64)> {
-        let _ = database;
+    /// Numbers for a change that is written down: its transaction's, which no other of the database ever has, and its own in it. A
+    /// transaction that has asked for some gets its place among the others when it commits.
+    fn change_stamp(&mut self, database: DatabaseId, stamp: Stamp) -> Result<(u64, u64)> {
+        let _ = (database, stamp);
         Err(crate::errors::not_supported("change tracking"))
     }
 

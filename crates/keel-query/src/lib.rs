@@ -26,6 +26,7 @@
 //! anything that knows log positions or sockets.
 
 pub mod bind;
+pub mod capture;
 pub mod catalog;
 pub mod changes;
 pub mod clr;
@@ -55,7 +56,8 @@ pub use bind::deduce::deduced;
 pub use bind::policy::check_predicate;
 pub use bind::query::refuse_loose_order;
 pub use context::{
-    ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,
+    ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Stamp,
+    Transactions,
 };
 pub use entries::{EntrySort, SortedEntries};
 pub use memory::{MemoryPool, MemoryShare};

@@ -1,5 +1,5 @@
-//! The thread that has old versions of rows ([`keel_sql::history_cleanup`]) and old changes ([`keel_sql::change_cleanup`])
-//! removed, now and then.
+//! The thread that has old versions of rows ([`keel_sql::history_cleanup`]) and old changes ([`keel_sql::change_cleanup`],
+//! [`keel_sql::capture`]) removed, now and then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,6 +74,11 @@ impl State {
             if let Err(e) = keel_sql::change_cleanup::clean(engine, &|| self.is_stopping()) {
                 let text =
                     format!("Old changes of tables were not removed: error {}, {}", e.number, e.message);
+                log.entry("History", &text);
+            }
+            if let Err(e) = keel_sql::capture::clean(engine, &|| self.is_stopping()) {
+                let text =
+                    format!("Old captured changes were not removed: error {}, {}", e.number, e.message);
                 log.entry("History", &text);
             }
         }

@@ -21,6 +21,7 @@ use crate::history::HistoryCleaner;
 use crate::keeper::Launch;
 use crate::password::{self, Passwords};
 use crate::server::Server;
+use crate::teller::Teller;
 use crate::witness::WitnessDirectory;
 
 /// Variable with the password that `sa` gets on the first start.
@@ -34,6 +35,7 @@ pub struct Instance {
     witness: Option<WitnessDirectory>,
     health: Arc<Health>,
     histories: HistoryCleaner,
+    teller: Teller,
     agent: Option<Agent>,
     log: Arc<ErrorLog>,
     /// Held until the instance has stopped.
@@ -110,9 +112,21 @@ impl Instance {
             log.entry("Server", &format!("Server is listening on {address}."));
         }
         let histories = HistoryCleaner::start(&engine, &log)?;
+        let teller = Teller::start(&engine, &log)?;
         let agent = Agent::start_if(agent, &engine, &log, stack);
         log.entry("Server", "The server is now ready for client connections.");
-        Ok(Instance { engine, server, replication, witness, health, histories, agent, log, _lock: lock })
+        Ok(Instance {
+            engine,
+            server,
+            replication,
+            witness,
+            health,
+            histories,
+            teller,
+            agent,
+            log,
+            _lock: lock,
+        })
     }
 
     /// Starts the process that lets clients go when this one stands still, if there is something to watch and it is wanted
@@ -162,6 +176,7 @@ impl Instance {
         }
         self.health.stop();
         self.histories.stop();
+        self.teller.stop();
         if let Some(witness) = &self.witness {
             witness.stop();
         }

@@ -58,6 +58,7 @@ pub mod recovery;
 pub mod server;
 pub mod session;
 pub mod sink;
+pub mod teller;
 pub mod version;
 pub mod watcher;
 pub mod witness;

@@ -15,6 +15,7 @@
 //! | module | owns |
 //! | --- | --- |
 //! | [`agent`] | jobs that the instance does by itself |
+//! | [`capture`] | change data capture: changes told in the order of commits |
 //! | [`engine`] | the instance: databases, logins, configuration, sessions |
 //! | [`catalog`] | objects of a database: stored, pictured, changed, published |
 //! | [`session`] | one client: [`Session`], its state and its transactions |
@@ -39,6 +40,7 @@ pub mod agent;
 pub mod api_cursor;
 pub mod backup;
 mod cache;
+pub mod capture;
 pub mod catalog;
 pub mod change_cleanup;
 pub mod clock;

@@ -83,3 +83,8 @@ fn agent() {
 fn events() {
     area("events");
 }
+
+#[test]
+fn cdc() {
+    area("cdc");
+}

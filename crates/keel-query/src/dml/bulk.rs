@@ -15,6 +15,7 @@ use super::insert::{InsertRow, insert_row};
 use super::target::{Guard, RowBuffers, Target};
 use crate::bind::Binder;
 use crate::bind::rel::SlotInfo;
+use crate::capture::Operation;
 use crate::catalog::{ColumnDef, TableDef};
 use crate::changes::ChangeKind;
 use crate::context::{DmlAction, ExecCtx, RowSink, RunInfo};
@@ -322,6 +323,10 @@ impl BulkInserter {
         let written = target
             .clustered_key(cx, target.new_first, &mut key)
             .and_then(|()| target.insert_stored(cx, b, &key, stored, guard));
+        let written = match written {
+            Ok(true) => target.capture_stored(cx, b, Operation::Insert, stored).map(|()| true),
+            other => other,
+        };
         b.key = key;
         b.row = builder;
         let written = written?;

@@ -16,6 +16,7 @@
 //! | `block` | block predicates of security policies |
 //! | `period` | PERIOD FOR SYSTEM_TIME: versions of rows |
 //! | `track` | CHANGE_TRACKING: which rows changed |
+//! | `capture` | change data capture: what rows were and are |
 //! | `indexed_view` | views whose rows are stored: what a change of their tables does to them |
 //! | `view` | views and CTEs as targets |
 //! | `run` | execution |
@@ -23,6 +24,7 @@
 
 pub mod block;
 pub mod bulk;
+pub mod capture;
 pub mod cascade;
 pub mod delete;
 pub mod foreign;

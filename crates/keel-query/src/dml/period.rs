@@ -108,6 +108,9 @@ impl Target {
             return Err(errors::transaction_before_period(&self.full_name));
         }
         cx.slots[first + history.end] = ends;
-        history.target.insert(cx, b).map(|_| ())
+        match history.target.insert(cx, b)? {
+            true => history.target.capture_new(cx, b),
+            false => Ok(()),
+        }
     }
 }

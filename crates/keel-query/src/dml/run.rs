@@ -8,6 +8,7 @@ use super::output::Output;
 use super::target::{RowBuffers, Target};
 use super::update::UpdateRow;
 use super::{Buffers, Change, ChangedRows, DmlPlan};
+use crate::capture::Operation;
 use crate::changes::ChangeKind;
 use crate::context::{DmlAction, RowSink, RunInfo, TriggerEvent};
 use crate::errors::{self, Result};
@@ -67,7 +68,8 @@ impl DmlPlan {
         let database = self.target.table.database;
         self.lock_tables(cx)?;
         let mut marks = Marks::new();
-        let beside = self.target.history().is_some() || self.target.tracked.is_some();
+        let written_down = self.target.tracked.is_some() || !self.target.captured.is_empty();
+        let beside = self.target.history().is_some() || written_down;
         if self.savepoint || beside || !self.target.views.is_empty() {
             marks.push((database, cx.txn(database)?.savepoint()));
             for output in &self.outputs {
@@ -364,11 +366,13 @@ impl<'r> Run<'r> {
                 undone.map_err(|e| cx.storage_error(&e))?;
                 target.delete(cx, &mut self.b.rows, key, plan.old_first)?;
                 target.track_lifted(cx, &mut self.b.rows, u, plan.old_first)?;
+                target.capture_lifted(cx, &mut self.b.rows, u, row)?;
                 return Ok(false);
             }
             Err(e) => return Err(e),
         }
         target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
+        target.capture_update(cx, &mut self.b.rows, u, row, false)?;
         self.updated(u, cx)?;
         Ok(true)
     }
@@ -387,6 +391,7 @@ impl<'r> Run<'r> {
             plan.target.keep(cx, &mut self.b.history, &row)?;
             plan.target.put_back(cx, &mut self.b.rows, &p.key, &u.changed)?;
             plan.target.track_update(cx, &mut self.b.rows, u, plan.old_first, true)?;
+            plan.target.capture_update(cx, &mut self.b.rows, u, &row, true)?;
             self.updated(u, cx)?;
         }
         Ok(())
@@ -408,6 +413,7 @@ impl<'r> Run<'r> {
             target.keep(cx, &mut self.b.history, row)?;
             target.update(cx, &mut self.b.rows, key, row, &u.changed, plan.old_first)?;
             target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
+            target.capture_update(cx, &mut self.b.rows, u, row, false)?;
         }
         self.updated(u, cx)
     }
@@ -436,6 +442,7 @@ impl<'r> Run<'r> {
         plan.target.keep(cx, &mut self.b.history, row)?;
         plan.target.delete(cx, &mut self.b.rows, key, plan.old_first)?;
         plan.target.track(cx, &mut self.b.rows, ChangeKind::Delete, plan.old_first)?;
+        plan.target.capture_stored(cx, &mut self.b.rows, Operation::Delete, row)?;
         if let Change::Delete(d) = &plan.change {
             self.after_children(&d.children, |_, _| false, cx)?;
         }
@@ -621,6 +628,7 @@ impl<'r> Run<'r> {
                 plan.target.keep(cx, &mut self.b.history, &row)?;
                 plan.target.delete(cx, &mut self.b.rows, &key, plan.old_first)?;
                 plan.target.track(cx, &mut self.b.rows, ChangeKind::Delete, plan.old_first)?;
+                plan.target.capture_stored(cx, &mut self.b.rows, Operation::Delete, &row)?;
                 self.after_children(&d.children, |_, _| false, cx)?;
                 self.info.rows += 1;
                 self.after_row(cx, false, true)
@@ -636,6 +644,7 @@ pub(crate) fn write_row(target: &Target, cx: &mut Cx<'_>, b: &mut RowBuffers) ->
         return Ok(false);
     }
     target.track(cx, b, ChangeKind::Insert, target.new_first)?;
+    target.capture_new(cx, b)?;
     for n in 0..target.parents.len() {
         target.check_parent(cx, b, n, DmlAction::Insert.name())?;
     }

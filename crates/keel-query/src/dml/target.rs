@@ -67,6 +67,8 @@ pub struct Target {
     pub period: Option<super::period::Period>,
     /// CHANGE_TRACKING.
     pub tracked: Option<super::track::Tracked>,
+    /// Change data capture.
+    pub captured: Vec<super::capture::Captured>,
     /// Indexed views over the table.
     pub views: Vec<super::indexed_view::IndexedView>,
     /// SET options of the statement's text, by name, with which the views over the table cannot be kept.
@@ -176,6 +178,7 @@ impl Target {
             rowversion: table.columns.iter().position(|c| c.ty == SqlType::RowVersion),
             period: None,
             tracked: None,
+            captured: super::capture::Captured::all(table),
             views: Vec::new(),
             wrong_options: Vec::new(),
             table: table.clone(),

@@ -8,6 +8,7 @@ use super::update::UpdateRow;
 use crate::bind::Binder;
 use crate::catalog::ChangeTrackingDef;
 use crate::changes::{self, ChangeKind};
+use crate::context::Stamp;
 use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
 use crate::expr::compile::{Code, Compiler, NoSubqueries};
@@ -113,7 +114,7 @@ impl Target {
             b.entry.push_with(|out| column::encode(value, ty, out));
         }
         let database = self.table.database;
-        let written = cx.txns.change_stamp(database).and_then(|stamp| {
+        let written = cx.txns.change_stamp(database, Stamp::Tracked).and_then(|stamp| {
             let txn = cx.txns.transaction(database)?;
             changes::write(txn, &tracked.def, stamp, &key, b.entry.finish()).map_err(|e| cx.storage_error(&e))
         });

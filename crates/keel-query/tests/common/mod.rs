@@ -479,6 +479,7 @@ impl Session {
             period: None,
             history_of: None,
             change_tracking: None,
+            captures: Vec::new(),
             view_of: Vec::new(),
             next_column_id: 1,
             next_ordinal: 0,

@@ -11,21 +11,21 @@ use std::sync::Arc;
 const SA: i32 = 1;
 
 /// See the module.
-pub(super) struct Clerk {
+pub(crate) struct Clerk {
     engine: Arc<Engine>,
     program: &'static str,
     session: Session,
 }
 
 impl Clerk {
-    pub(super) fn new(engine: &Arc<Engine>, program: &'static str) -> Result<Clerk> {
+    pub(crate) fn new(engine: &Arc<Engine>, program: &'static str) -> Result<Clerk> {
         let mut session = engine.session(options(engine, program, "msdb"))?;
         session.classify();
         Ok(Clerk { engine: Arc::clone(engine), program, session })
     }
 
     /// Executes statements; their first error is the answer.
-    pub(super) fn run(&mut self, text: &str) -> Result<()> {
+    pub(crate) fn run(&mut self, text: &str) -> Result<()> {
         self.rows(text).map(|_| ())
     }
 

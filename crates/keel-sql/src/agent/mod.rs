@@ -40,6 +40,7 @@ pub mod service;
 mod step;
 
 pub use board::Board;
+pub(crate) use clerk::Clerk;
 pub use install::install;
 pub use job::Run;
 pub use service::Service;

@@ -3,6 +3,7 @@
 //! Key: class byte, then the id as four bytes big-endian. Row: JSON of the definition.
 
 use super::principal::PrincipalDef;
+use crate::capture::CaptureSettings;
 use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef};
 use keel_query::policy::PolicyDef;
@@ -57,6 +58,8 @@ pub struct DatabaseSettings {
     pub change_tracking: Option<ChangeRetention>,
     /// Where its versions are. They stay when it is switched off: a version is never given twice.
     pub change_trees: Option<ChangeTrees>,
+    /// Change data capture, where it is enabled.
+    pub capture: Option<CaptureSettings>,
 }
 
 /// The flag of CONTAINMENT = PARTIAL.
@@ -163,6 +166,7 @@ impl Default for DatabaseSettings {
             differential_base: None,
             change_tracking: None,
             change_trees: None,
+            capture: None,
         }
     }
 }

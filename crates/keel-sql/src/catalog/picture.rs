@@ -496,7 +496,9 @@ impl Picture {
         let tracking = self.tables.values().filter_map(|t| t.change_tracking.as_ref());
         let tracking = tracking.flat_map(|t| [t.changes.0, t.by_key.0]);
         let versions = self.settings().change_trees.map(|t| t.versions.0.max(t.transactions.0));
-        indexes.chain(tracking).chain(versions).max().unwrap_or(0)
+        let staged = self.tables.values().flat_map(|t| t.captures.iter().map(|c| c.staged.0));
+        let order = self.settings().capture.map(|c| c.order.0);
+        indexes.chain(tracking).chain(versions).chain(staged).chain(order).max().unwrap_or(0)
     }
 }
 

@@ -165,7 +165,9 @@ impl Runner<'_> {
                 self.create_table(program, c)?;
                 code = command::CREATE_TABLE;
             }
-            StatementKind::AlterTable(a) => self.alter_table(program, frame, a)?,
+            StatementKind::AlterTable(a) => {
+                self.alter_table(program, frame, a, &|| command_text(program, statement))?;
+            }
             StatementKind::CreateIndex(c) => self.create_index(program, c)?,
             StatementKind::AlterIndex(a) => self.alter_index(program, a)?,
             StatementKind::DropIndex(d) => self.drop_index(program, d)?,

@@ -28,6 +28,7 @@ impl Runner<'_> {
         program: &Arc<Program>,
         frame: &mut Frame,
         a: &ast::AlterTable,
+        text: &dyn Fn() -> String,
     ) -> Result<()> {
         let found = super::find_table(&self.ddl_scope(program), &a.table);
         let table = found.ok_or_else(|| errors::cannot_find_object(&a.table))?;
@@ -35,42 +36,54 @@ impl Runner<'_> {
         let table = super::find_table(&self.ddl_scope(program), &a.table)
             .ok_or_else(|| errors::cannot_find_object(&a.table))?;
         self.refuse_history(&table, &a.action)?;
-        match &a.action {
+        self.alter_as_asked(program, frame, &table, &a.action)?;
+        self.note_columns(&table, &a.action, text)
+    }
+
+    fn alter_as_asked(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        table: &Arc<TableDef>,
+        action: &AlterTableAction,
+    ) -> Result<()> {
+        match action {
             AlterTableAction::Add { check, elements } => {
-                self.alter_add(program, frame, &table, elements, check.unwrap_or(true))?;
-                self.history_adds(program, frame, &table, elements)
+                self.alter_add(program, frame, table, elements, check.unwrap_or(true))?;
+                self.history_adds(program, frame, table, elements)
             }
             AlterTableAction::AlterColumn { column, action } => {
-                self.alter_column(program, &table, column, action)?;
-                match (self.history_of(&table), action) {
+                self.alter_column(program, table, column, action)?;
+                self.alter_captured(program, table, column, action)?;
+                match (self.history_of(table), action) {
                     (Some(history), ast::AlterColumn::Type { .. } | ast::AlterColumn::Mask(_)) => {
                         self.alter_column(program, &history, column, action)
                     }
                     _ => Ok(()),
                 }
             }
-            AlterTableAction::Drop(items) => self.alter_drop(table, items),
+            AlterTableAction::Drop(items) => self.alter_drop(Arc::clone(table), items),
             AlterTableAction::Set { options } => match options.as_slice() {
-                [option] if option.name == "ENABLE CHANGE_TRACKING" => self.enable_tracking(&table, option),
-                [option] if option.name == "DISABLE CHANGE_TRACKING" => self.disable_tracking(&table),
-                options => self.set_versioning(&table, options),
+                [option] if option.name == "ENABLE CHANGE_TRACKING" => self.enable_tracking(table, option),
+                [option] if option.name == "DISABLE CHANGE_TRACKING" => self.disable_tracking(table),
+                options => self.set_versioning(table, options),
             },
             AlterTableAction::CheckConstraint { validate, enable, names } => {
-                self.switch_constraints(&table, names, *enable, validate.unwrap_or(false))
+                self.switch_constraints(table, names, *enable, validate.unwrap_or(false))
             }
             AlterTableAction::Trigger { enable, names } => {
                 let names: Vec<&str> = names.iter().map(|n| n.text.as_str()).collect();
-                self.switch_triggers(&table, &names, *enable)
+                self.switch_triggers(table, &names, *enable)
             }
             // Trees are rewritten by every checkpoint; options of storage are accepted.
             AlterTableAction::Rebuild { partition, .. } => {
                 let clustered = table.clustered();
-                self.check_partition(&table, clustered, partition.as_deref(), ("table", &table.name))
+                self.check_partition(table, clustered, partition.as_deref(), ("table", &table.name))
             }
             AlterTableAction::Switch { partition, target, target_partition } => {
                 let (partition, target_partition) = (partition.as_ref(), target_partition.as_ref());
                 let switch = super::switch::Switch { partition, target, target_partition };
-                self.switch_tables(program, frame, &table, &switch)
+                self.switch_tables(program, frame, table, &switch)
             }
         }
     }
@@ -292,7 +305,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn alter_column(
+    pub(super) fn alter_column(
         &mut self,
         program: &Program,
         table: &TableDef,
@@ -324,7 +337,7 @@ impl Runner<'_> {
         // Without MASKED it has no mask any more.
         c.mask = mask.as_ref().map(|text| MaskDef::parse(text, &c.name, c.ty)).transpose()?;
         let changed = c.ty != old.ty || c.collation != old.collation;
-        let widens = widened(old.ty, c.ty) && c.collation == old.collation;
+        let widens = !is_rewritten(old, c);
         let c = c.clone();
         if changed {
             let sized = old.ty.system_type_id() == c.ty.system_type_id() && c.collation == old.collation;
@@ -655,6 +668,11 @@ fn default_with_values(element: &TableElement, column: &str) -> bool {
     let TableElement::Column(c) = element else { return false };
     fold(&c.name.text) == fold(column)
         && c.constraints.iter().any(|k| matches!(k.kind, ConstraintKind::Default { with_values: true, .. }))
+}
+
+/// Whether values of a column are stored in another form when it becomes the other.
+pub(super) fn is_rewritten(old: &ColumnDef, new: &ColumnDef) -> bool {
+    !widened(old.ty, new.ty) || new.collation != old.collation
 }
 
 /// Whether values of one type are stored alike under the other.

@@ -214,7 +214,7 @@ impl Runner<'_> {
     pub(super) fn restart_tracking(&mut self, table: &mut TableDef) -> Result<()> {
         let Some(tracking) = &mut table.change_tracking else { return Ok(()) };
         let entry = self.entry_of(table.database)?;
-        let (transaction, _) = self.txns_dyn().change_stamp(table.database)?;
+        let (transaction, _) = self.txns_dyn().change_stamp(table.database, keel_query::Stamp::Tracked)?;
         tracking.restarted_by = Some(transaction);
         tracking.changes = entry.allocate_tree()?;
         tracking.by_key = entry.allocate_tree()?;

@@ -96,7 +96,9 @@ impl Runner<'_> {
             return Err(errors::referenced_by_foreign_key(name));
         }
         self.refuse_bound("DROP TABLE", name, &entry, table.object_id)?;
+        self.refuse_change_table(&table)?;
         self.forget_predicates(&entry, table.object_id)?;
+        self.drop_instances(&table)?;
         for trigger in picture.triggers(table.object_id) {
             self.change(
                 &entry,
@@ -138,6 +140,9 @@ impl Runner<'_> {
     pub(super) fn discard_trees(&mut self, table: &TableDef) -> Result<()> {
         for index in &table.indexes {
             self.discard_tree(table, index.tree)?;
+        }
+        for def in &table.captures {
+            self.discard_staged(table, def)?;
         }
         self.discard_changes(table)
     }
@@ -250,6 +255,9 @@ impl Runner<'_> {
         let table = found.ok_or_else(|| errors::cannot_truncate(name))?;
         if table.versioning().is_some() || table.history_of.is_some() {
             return Err(errors::versioned_truncated(self.full_name(&table)));
+        }
+        if !table.captures.is_empty() {
+            return Err(super::capture::truncated(&name.name.text));
         }
         self.lock_schema(table.database, table.object_id)?;
         let entry = self.entry_of(table.database)?;

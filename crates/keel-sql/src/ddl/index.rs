@@ -117,6 +117,7 @@ impl Runner<'_> {
             }
         };
         super::placement::check_unique(&base, &index)?;
+        self.refuse_index_of_changes(&table, &index)?;
         self.check_view_key(&table, &index)?;
         if let Some(by) = index.partitioned {
             self.lock_scheme(&entry, by)?;
@@ -361,6 +362,8 @@ impl Runner<'_> {
 
     /// Takes an index out of a table; a clustered one leaves a heap behind.
     pub(super) fn remove_index(&mut self, table: &TableDef, at: usize, options: &[ast::Opt]) -> Result<()> {
+        super::capture::refuse_key(table, &table.indexes[at])?;
+        self.refuse_index_of_changes(table, &table.indexes[at])?;
         let entry = self.entry_of(table.database)?;
         let mut base = table.clone();
         let index = base.indexes.remove(at);

@@ -10,6 +10,7 @@ mod administer;
 mod alter;
 mod application_role;
 mod binding;
+mod capture;
 mod change_tracking;
 mod collate;
 mod database;
@@ -43,6 +44,7 @@ mod trigger;
 
 pub(crate) use alter::mentions_column;
 pub(crate) use binding::Named as NamedByModule;
+pub(crate) use capture::{column_renamed, table_renamed};
 pub(crate) use index::{is_indexable, shape_of};
 pub(crate) use policy::{RAISED as RAISED_BY_POLICIES, guarded_columns};
 pub(crate) use principal::is_of_server;

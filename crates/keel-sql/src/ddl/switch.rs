@@ -197,6 +197,9 @@ impl Runner<'_> {
             if table.change_tracking.is_some() {
                 return Err(super::change_tracking::not_allowed("ALTER TABLE SWITCH"));
             }
+            if table.captures.iter().any(|c| !c.partition_switch) {
+                return Err(super::capture::switched(way == "in"));
+            }
             self.refuse_under_views(table, way == "in")?;
             if table.versioning().is_some() || table.history_of.is_some() {
                 let (number, name) = (if way == "out" { 13546 } else { 13547 }, self.full_name(table));

@@ -84,6 +84,7 @@ impl<'a> TableBuilder<'a> {
                 period: None,
                 history_of: None,
                 change_tracking: None,
+                captures: Vec::new(),
                 view_of: Vec::new(),
                 next_column_id: 1,
                 next_ordinal: 0,

@@ -527,6 +527,7 @@ fn new_history(
         period: None,
         history_of: Some(table.object_id),
         change_tracking: None,
+        captures: Vec::new(),
         view_of: Vec::new(),
         ..table.clone()
     })

@@ -61,10 +61,13 @@ pub struct DatabaseEntry {
     settings_changing: Mutex<()>,
     /// Held while a backup of the log is made: each begins where the one before ended.
     pub(crate) log_backups: Mutex<()>,
-    /// Held by who commits tracked changes, from taking a version until the log has the commit: versions are in the order of commits.
+    /// Held by who commits tracked or captured changes, from taking a version or number until the log has the commit: they are in the
+    /// order of commits.
     pub(crate) change_order: Mutex<()>,
     /// Held while old changes are removed, to the end of the transaction.
     pub(crate) change_cleaning: Mutex<()>,
+    /// What telling captured changes needs to remember.
+    pub(crate) capture: crate::capture::State,
     /// The role in which the catalog was last read.
     role_seen: AtomicU8,
 }
@@ -211,6 +214,7 @@ impl DatabaseEntry {
             log_backups: Mutex::new(()),
             change_order: Mutex::new(()),
             change_cleaning: Mutex::new(()),
+            capture: crate::capture::State::default(),
             role_seen: AtomicU8::new(role as u8),
         });
         entry.keep_log();
@@ -306,6 +310,7 @@ impl DatabaseEntry {
             && self.role_seen.swap(role, Ordering::AcqRel) != role
         {
             self.history.role_changed();
+            self.capture.role_changed();
         }
         if self.history.stale() != 0 {
             self.refresh();
@@ -584,7 +589,7 @@ impl DatabaseEntry {
         value
     }
 
-    /// A number for a transaction with tracked changes, which no other has or had.
+    /// A number for a transaction with tracked or captured changes, which no other has or had.
     pub fn next_change_transaction(&self) -> Result<u64> {
         let number = self.advance(object_class::COUNTER, CHANGES_COUNTER, 1, 1, 1)?;
         Ok(u64::try_from(number).unwrap_or(0))

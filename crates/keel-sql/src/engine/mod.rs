@@ -141,6 +141,8 @@ pub struct Engine {
     /// Files that backups are being written to.
     pub(crate) devices: Arc<crate::backup::Devices>,
     agent: crate::agent::Board,
+    /// Rung when captured changes wait to be told.
+    pub capture_bell: crate::capture::Bell,
     /// Event sessions that run.
     pub events: crate::events::Events,
     governor: crate::governor::Governor,
@@ -171,6 +173,7 @@ impl Engine {
             databases: RwLock::default(),
             admin: Mutex::new(()),
             sessions: Sessions::default(),
+            capture_bell: crate::capture::Bell::default(),
             programs: ProgramCache::default(),
             statistics: keel_query::stats::StatisticsCache::default(),
             login_book: logins::LoginBook::default(),

@@ -100,6 +100,7 @@ pub static ALL: &[Function] = &[
     f("GETANSINULL", 0, 1, SqlType::SmallInt, session::get_ansi_null),
     f("APPLOCK_MODE", 3, 3, TEXT, session::applock_mode),
     f("APPLOCK_TEST", 4, 4, SqlType::SmallInt, session::applock_test),
+    f("SYS.FN_KEEL_CDC_REFUSE", 3, 3, SqlType::Bit, crate::capture::refuse),
     // Security.
     f("SUSER_SNAME", 0, 1, NAME, security::login_name),
     f("SUSER_NAME", 0, 1, NAME, security::login_name),

@@ -23,6 +23,18 @@ pub fn to_number(position: u64) -> i128 {
     i128::from(vlf) * 1_000_000_000_000_000 + i128::from(block) * 100_000 + i128::from(slot)
 }
 
+/// As `binary(10)`, the form of change data capture: VLF, block and slot, high bytes first.
+#[must_use]
+pub fn to_binary(position: u64) -> [u8; 10] {
+    let (vlf, block, slot) = parts(position);
+    let mut bytes = [0; 10];
+    // A VLF's number fits while the log is shorter than 2^58 bytes.
+    bytes[..4].copy_from_slice(&u32::try_from(vlf).unwrap_or(u32::MAX).to_be_bytes());
+    bytes[4..8].copy_from_slice(&(block as u32).to_be_bytes());
+    bytes[8..].copy_from_slice(&(slot as u16).to_be_bytes());
+    bytes
+}
+
 /// The way back; `None` for what [`to_number`] never makes.
 #[must_use]
 pub fn from_number(number: i128) -> Option<u64> {
@@ -48,6 +60,8 @@ mod tests {
         let positions = [0, 1, 511, 512, 513, (1 << 26) - 1, 1 << 26, (1 << 26) + 7, 1 << 50, 1 << 58];
         for pair in positions.windows(2) {
             assert!(to_number(pair[0]) < to_number(pair[1]), "{pair:?}");
+            // 2^58 bytes are a VLF too many for four bytes.
+            assert!(pair[1] >= 1 << 58 || to_binary(pair[0]) < to_binary(pair[1]), "{pair:?}");
         }
         for position in positions {
             assert_eq!(from_number(to_number(position)), Some(position));

@@ -12,21 +12,32 @@ use std::sync::{Arc, LazyLock};
 
 /// Object ids of these procedures go down from here.
 const FIRST_ID: i32 = -10_000;
+/// Those of functions go down from here.
+const FIRST_FUNCTION_ID: i32 = -15_000;
 
 static ALL: LazyLock<BTreeMap<String, Arc<ModuleDef>>> = LazyLock::new(|| {
-    let texts = [include_str!("catalog.sql"), include_str!("management.sql")];
-    let batches = texts.into_iter().flat_map(|t| t.split("\nGO\n")).map(str::trim).filter(|b| !b.is_empty());
-    batches.enumerate().filter_map(|(i, text)| module(FIRST_ID - i as i32, text)).collect()
+    let texts = [include_str!("catalog.sql"), include_str!("management.sql"), crate::capture::PROCEDURES];
+    modules(&texts, FIRST_ID, ModuleKind::Procedure)
 });
 
-fn module(object_id: i32, text: &str) -> Option<(String, Arc<ModuleDef>)> {
-    let rest = text.split_once("create procedure sys.")?.1;
+/// Scalar functions of the system that are T-SQL: those of change data capture.
+static FUNCTIONS: LazyLock<BTreeMap<String, Arc<ModuleDef>>> =
+    LazyLock::new(|| modules(&[crate::capture::FUNCTIONS], FIRST_FUNCTION_ID, ModuleKind::ScalarFunction));
+
+fn modules(texts: &[&str], first_id: i32, kind: ModuleKind) -> BTreeMap<String, Arc<ModuleDef>> {
+    let batches = texts.iter().flat_map(|t| t.split("\nGO\n")).map(str::trim).filter(|b| !b.is_empty());
+    batches.enumerate().filter_map(|(i, text)| module(first_id - i as i32, text, kind)).collect()
+}
+
+fn module(object_id: i32, text: &str, kind: ModuleKind) -> Option<(String, Arc<ModuleDef>)> {
+    let before = if kind == ModuleKind::Procedure { "create procedure sys." } else { "create function sys." };
+    let rest = text.split_once(before)?.1;
     let name = rest.split(|c: char| c.is_whitespace() || c == '(').next()?.to_owned();
     let module = ModuleDef {
         object_id,
         schema_id: crate::catalog::SYS,
         name: name.clone(),
-        kind: ModuleKind::Procedure,
+        kind,
         text: text.to_owned(),
         ansi_nulls: true,
         quoted_identifier: true,
@@ -53,6 +64,23 @@ pub fn find(name: &ast::ObjectName) -> Option<Arc<ModuleDef>> {
     ALL.get(&text.to_ascii_lowercase()).cloned()
 }
 
+/// The function of that name, without its schema.
+#[must_use]
+pub fn find_function(name: &str) -> Option<&'static Arc<ModuleDef>> {
+    FUNCTIONS.get(&name.to_ascii_lowercase())
+}
+
+/// The function with that id.
+#[must_use]
+pub fn function_by_id(object_id: i32) -> Option<&'static Arc<ModuleDef>> {
+    FUNCTIONS.values().find(|m| m.object_id == object_id)
+}
+
+/// Every function.
+pub fn functions() -> impl Iterator<Item = &'static Arc<ModuleDef>> {
+    FUNCTIONS.values()
+}
+
 /// Every procedure.
 pub fn all() -> impl Iterator<Item = &'static Arc<ModuleDef>> {
     ALL.values()
@@ -62,7 +90,7 @@ pub fn all() -> impl Iterator<Item = &'static Arc<ModuleDef>> {
 mod tests {
     #[test]
     fn every_text_parses() {
-        for module in super::all() {
+        for module in super::all().chain(super::functions()) {
             let parsed = crate::modules::parse(module);
             assert!(parsed.is_ok(), "{}: {:?}", module.name, parsed.err());
         }

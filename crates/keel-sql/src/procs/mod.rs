@@ -25,6 +25,7 @@ mod xml_documents;
 pub use execute::run_sql;
 pub use properties::{listed as listed_properties, value_of as property_value};
 
+use crate::capture;
 use crate::run::{Argument, Halt, Returned, Runner};
 use keel_parser::ast;
 use keel_types::{SqlType, Value};
@@ -79,6 +80,15 @@ pub static ALL: &[Procedure] = &[
     p("sp_keel_remove_node", hadr::sp_keel_remove_node),
     p("sp_keel_validate_cluster", hadr::sp_keel_validate_cluster),
     p("sp_keel_wait_for_lsn", hadr::sp_keel_wait_for_lsn),
+    p("sp_cdc_scan", capture::sp_cdc_scan),
+    p("sp_keel_cdc_attach", capture::sp_keel_cdc_attach),
+    p("sp_keel_cdc_check", capture::sp_keel_cdc_check),
+    p("sp_keel_cdc_disable_db", capture::sp_keel_cdc_disable_db),
+    p("sp_keel_cdc_disable_table", capture::sp_keel_cdc_disable_table),
+    p("sp_keel_cdc_enable_db", capture::sp_keel_cdc_enable_db),
+    p("sp_keel_cdc_enable_table", capture::sp_keel_cdc_enable_table),
+    p("sp_keel_cdc_job", capture::sp_keel_cdc_job),
+    p("sp_keel_cdc_run", capture::sp_keel_cdc_run),
     p("sp_cleanup_temporal_history", temporal::sp_cleanup_temporal_history),
     p("sp_flush_CT_internal_table_on_demand", temporal::sp_flush_changes),
     p("sp_flush_commit_table_on_demand", temporal::sp_flush_changes),
@@ -136,11 +146,12 @@ pub fn find(name: &ast::ObjectName) -> Option<&'static Procedure> {
 /// Every system procedure, with its object id and type.
 pub fn listed() -> impl Iterator<Item = (i32, &'static str, &'static str)> {
     let written = catalog::all().map(|m| (m.object_id, m.name.as_str(), "P "));
+    let functions = catalog::functions().map(|m| (m.object_id, m.name.as_str(), "FN"));
     let built = ALL
         .iter()
         .enumerate()
         .map(|(i, p)| (FIRST_ID - i as i32, p.name, if p.name.starts_with("xp_") { "X " } else { "P " }));
-    written.chain(built)
+    written.chain(functions).chain(built)
 }
 
 /// Calls one.

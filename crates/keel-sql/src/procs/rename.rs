@@ -109,6 +109,9 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             if is_bound(t.object_id) {
                 return Err(errors::enforced_dependencies(old));
             }
+            if !t.captures.is_empty() {
+                return Err(crate::ddl::table_renamed());
+            }
             runner.lock_schema(t.database, t.object_id)?;
             let mut t = (*t).clone();
             t.name = new.to_owned();
@@ -184,6 +187,9 @@ fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> k
             "Error: The new name '{new}' is already in use as a {kind} name and would cause a duplicate that is not permitted."
         );
         return Err(SqlError::new(15335, 11, 1, text));
+    }
+    if column && !t.captures.is_empty() {
+        return Err(crate::ddl::column_renamed(&part));
     }
     if column && (has_dependents(&t, &part) || t.history_of.is_some()) {
         return Err(errors::enforced_dependencies(old));

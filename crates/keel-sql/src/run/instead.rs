@@ -171,6 +171,7 @@ fn view_shape(
         period: None,
         history_of: None,
         change_tracking: None,
+        captures: Vec::new(),
         view_of: Vec::new(),
         created: 0,
         modified: 0,

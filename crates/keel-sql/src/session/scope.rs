@@ -350,6 +350,11 @@ impl<'a> Scope<'a> {
 
     /// The database and module of a scalar or table function.
     fn function(&self, name: NameParts<'_>) -> Option<(Arc<DatabaseEntry>, Arc<ModuleDef>)> {
+        if name.schema.is_some_and(|s| s.eq_ignore_ascii_case("sys"))
+            && let Some(module) = crate::procs::catalog::find_function(name.object)
+        {
+            return Some((self.entry(name.database)?, Arc::clone(module)));
+        }
         match self.resolve(name)? {
             (entry, Named::Module(module)) => Some((entry, module)),
             _ => None,

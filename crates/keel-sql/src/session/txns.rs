@@ -10,7 +10,7 @@ use crate::map::txn_error;
 use keel_base::DatabaseId;
 use keel_node::{Agent, Commit, Isolation, Mark, Role, Transaction, TxnError};
 use keel_query::catalog::{ChangeTrees, ObjectId};
-use keel_query::{IsolationLevel, Transactions};
+use keel_query::{IsolationLevel, Stamp, Transactions};
 use keel_types::error::Result;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,21 +46,23 @@ struct Open {
     /// Catalog version when it began: a SNAPSHOT transaction may not see a later one (3961).
     version: u64,
     txn: Transaction,
-    /// Once it has tracked changes.
+    /// Once it has tracked or captured changes.
     changes: Option<Changes>,
     _counted: OpenTransaction,
 }
 
-/// Tracked changes of a transaction in a database.
+/// Tracked and captured changes of a transaction in a database. Where it gets its place among others' is looked up before its own changes
+/// of the catalog are published, behind which nobody looks into the catalog until they are hardened.
 #[derive(Clone, Copy)]
 struct Changes {
     /// Its number among those with such changes.
     transaction: u64,
     /// How many it has.
     count: u64,
-    /// Where it gets its version: looked up before its own changes of the catalog are published, behind which nobody
-    /// looks into the catalog until they are hardened.
-    trees: ChangeTrees,
+    /// Where it gets its version, when it has tracked ones.
+    tracked: Option<ChangeTrees>,
+    /// Where it gets its number, when it has captured ones.
+    captured: Option<crate::capture::Begun>,
 }
 
 /// A savepoint over all databases. A database first touched after it is rolled back to its beginning.
@@ -72,22 +74,35 @@ pub struct Marks {
 }
 
 impl Open {
-    /// Gives the transaction its place in the log, and a version when it has tracked changes.
+    /// Gives the transaction its place in the log, and among those with such changes when it has some.
     fn commit(mut self, now_utc: i64) -> std::result::Result<Commit, TxnError> {
         if self.changes.is_none() {
             return self.txn.commit();
         }
         let entry = Arc::clone(&self.entry);
         let _order = entry.change_order.lock();
-        self.give_version(now_utc)?;
+        self.give_place(now_utc)?;
         self.txn.commit()
     }
 
-    /// Numbers its tracked changes, once. Under [`DatabaseEntry::change_order`], until the log has the commit.
-    fn give_version(&mut self, now_utc: i64) -> std::result::Result<(), TxnError> {
+    /// Numbers its tracked and captured changes, once. Under [`DatabaseEntry::change_order`], until the log has the commit.
+    fn give_place(&mut self, now_utc: i64) -> std::result::Result<(), TxnError> {
         let Some(changes) = self.changes.take() else { return Ok(()) };
-        keel_query::changes::give_version(&mut self.txn, changes.trees, changes.transaction, now_utc)
-            .map(|_| ())
+        let transaction = changes.transaction;
+        if let Some(trees) = changes.tracked {
+            keel_query::changes::give_version(&mut self.txn, trees, transaction, now_utc)?;
+        }
+        match changes.captured {
+            Some(begun) => {
+                begun.put_in_order(&self.entry, &mut self.txn, (transaction, changes.count), now_utc)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it has changes that are to be told once it has committed.
+    fn captures(&self) -> bool {
+        self.changes.is_some_and(|changes| changes.captured.is_some())
     }
 }
 
@@ -242,6 +257,7 @@ impl TxnSet {
     pub fn commit(&mut self) -> Result<()> {
         let mut waiting: smallvec::SmallVec<[_; 2]> = smallvec::SmallVec::new();
         let mut failed = None;
+        let captured = self.open.iter().any(Open::captures);
         self.end_statements();
         // Held until each has its place in its log: the numbers of tracked changes are in that order.
         let tracked = self.tracked_together();
@@ -300,6 +316,9 @@ impl TxnSet {
                 (Ok(()), None) => {}
             }
         }
+        if captured {
+            self.engine.capture_bell.ring();
+        }
         if let Some(decision) = decision.filter(|_| failed.is_none()) {
             self.engine.forget_decision(&decision);
         }
@@ -342,7 +361,7 @@ impl TxnSet {
         for open in self.open.iter_mut().filter(|o| TxnSet::takes_part(o)) {
             let name = open.entry.name();
             let fail = |e| txn_error(e, &name, self.session);
-            open.give_version(now).map_err(fail)?;
+            open.give_place(now).map_err(fail)?;
             if open.database != MASTER {
                 decision.add(open.database, open.txn.prepare().map_err(fail)?);
             }
@@ -384,18 +403,30 @@ impl Transactions for TxnSet {
         Ok(&mut self.open[index].txn)
     }
 
-    fn change_stamp(&mut self, database: DatabaseId) -> Result<(u64, u64)> {
+    fn change_stamp(&mut self, database: DatabaseId, stamp: Stamp) -> Result<(u64, u64)> {
         self.transaction(database)?;
         let open = self.open.iter_mut().find(|o| o.database == database);
         let open = open.ok_or_else(|| errors::no_database(database.0))?;
         let changes = match &mut open.changes {
             Some(changes) => changes,
             none => {
-                let trees = open.entry.picture().settings().change_trees;
-                let trees = trees.ok_or_else(|| errors::not_supported("A change without versions"))?;
-                none.insert(Changes { transaction: open.entry.next_change_transaction()?, count: 0, trees })
+                let transaction = open.entry.next_change_transaction()?;
+                none.insert(Changes { transaction, count: 0, tracked: None, captured: None })
             }
         };
+        match stamp {
+            Stamp::Tracked if changes.tracked.is_none() => {
+                let trees = open.entry.picture().settings().change_trees;
+                changes.tracked =
+                    Some(trees.ok_or_else(|| errors::not_supported("A change without versions"))?);
+            }
+            Stamp::Captured if changes.captured.is_none() => {
+                let begun = crate::capture::Begun::now(&open.entry, self.engine.now_utc());
+                changes.captured =
+                    Some(begun.ok_or_else(|| errors::not_supported("A change without order"))?);
+            }
+            _ => {}
+        }
         changes.count += 1;
         Ok((changes.transaction, changes.count))
     }

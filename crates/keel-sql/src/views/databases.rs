@@ -301,7 +301,7 @@ fn database(d: &DatabaseEntry, member: Option<[crate::hadr::Guid; 2]>) -> Vec<Va
     row.extend([flag("RECURSIVE_TRIGGERS"), flag("CURSOR_CLOSE_ON_COMMIT"), no(), no()]);
     row.extend([flag("TRUSTWORTHY"), flag("DB_CHAINING"), no(), no(), flag("QUERY_STORE")]);
     row.extend([no(), no(), no(), no(), no(), Value::Guid([0; 16]), no()]);
-    row.extend([int(wait), text(wait_name), no(), no(), no(), no()]);
+    row.extend([int(wait), text(wait_name), no(), bit(s.capture.is_some()), no(), no()]);
     row.extend(member.map_or([NULL, NULL], |ids| ids.map(Value::Guid)));
     row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL]);
     let contained = s.is_contained();

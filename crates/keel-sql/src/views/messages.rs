@@ -80,7 +80,7 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
 
 /// What T-SQL raises.
 fn more() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
-    MORE.iter().chain(crate::agent::MESSAGES)
+    MORE.iter().chain(crate::agent::MESSAGES).chain(crate::capture::MESSAGES)
 }
 
 /// A text with `%s` where its arguments go.

@@ -8,6 +8,7 @@ mod absent;
 mod agent;
 mod backups;
 mod bulk;
+mod capture;
 mod changes;
 mod columns;
 mod compat;
@@ -156,7 +157,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 41] {
+fn groups() -> [&'static [SystemView]; 42] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -197,6 +198,7 @@ fn groups() -> [&'static [SystemView]; 41] {
         bulk::VIEWS,
         triggers::VIEWS,
         agent::VIEWS,
+        capture::VIEWS,
         changes::VIEWS,
         governor::VIEWS,
     ]

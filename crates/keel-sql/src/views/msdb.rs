@@ -32,6 +32,7 @@ fn policy_settings() -> Vec<Vec<Value>> {
 
 #[rustfmt::skip]
 pub(super) static TABLES: &[SystemView] = &[
+    SystemView { schema: "dbo", name: "cdc_jobs", columns: super::capture::JOBS, rows: super::capture::jobs },
     // ---- backups ----
     SystemView { schema: "dbo", name: "backupset", columns: &[
         ("backup_set_id", INT), ("backup_set_uuid", GUID), ("media_set_id", INT), ("first_family_number", TINY),

@@ -286,6 +286,11 @@ fn with_origin(cx: &ViewContext<'_>, o: &ObjectRef<'_>) -> Vec<Value> {
         let parent = cx.picture.objects().find(|p| o.parent != 0 && p.object_id == o.parent);
         row[9] = bit(crate::agent::install::is_shipped(parent.map_or(o.name, |p| p.name)));
     }
+    if cx.picture.settings().capture.is_some()
+        && cx.picture.schema(o.schema_id).is_some_and(|s| s.name == crate::capture::SCHEMA)
+    {
+        row[9] = bit(true);
+    }
     row
 }
 
@@ -387,7 +392,8 @@ fn tables(cx: &ViewContext<'_>) -> Rows {
         let lobs = definition.as_ref().is_some_and(|t| t.columns.iter().any(|c| is_lob(c.ty)));
         row.extend([int(i32::from(lobs)), NULL, int(max), bit(false), bit(true)]);
         row.extend([bit(false), bit(false), bit(false), bit(false), bit(false)]);
-        row.extend([int(0), bit(false), bit(false), int(0), text("TABLE"), bit(false), bit(false)]);
+        let captured = definition.as_ref().is_some_and(|t| !t.captures.is_empty());
+        row.extend([int(0), bit(false), bit(captured), int(0), text("TABLE"), bit(false), bit(false)]);
         row.extend([int(0), text("SCHEMA_AND_DATA")]);
         let versioning = definition.as_ref().and_then(|t| t.versioning());
         let history = definition.as_ref().is_some_and(|t| t.history_of.is_some());

@@ -214,6 +214,7 @@ impl Runner<'_> {
             period: None,
             history_of: None,
             change_tracking: None,
+            captures: Vec::new(),
             view_of: view_of.into_iter().collect(),
             created: now,
             modified: now,
