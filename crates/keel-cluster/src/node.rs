@@ -3,8 +3,8 @@
 
 use crate::action::{Action, LogEntry, LogEvent};
 use crate::cluster::{Cluster, Drained, Proposal, Pulse, Pulsed, Sight};
-use crate::config::{ClusterType, GroupConfig, GroupRecord};
-use crate::event::{Command, CommandError, Event, Fitness};
+use crate::config::{ClusterType, GroupConfig, GroupRecord, Replica};
+use crate::event::{Command, CommandError, Event, ExpectedSession, Fitness};
 use crate::group::Group;
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, SessionId};
 use crate::message::Msg;
@@ -13,7 +13,7 @@ use crate::store::StoreRecord;
 use crate::timing::{BEAT_EVERY, ClusterOptions, JOIN_WAIT_MAX, TICK_EVERY};
 use keel_base::Lsn;
 use keel_base::env::sim::SplitMix;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Who this instance is.
@@ -130,6 +130,8 @@ pub struct Node {
     /// Groups whose primary wants this instance: the newest offer of each.
     offers: BTreeMap<GroupId, (InstanceId, GroupConfig)>,
     joins: Vec<PendingJoin>,
+    /// Mirroring sessions that this instance is to be the mirror of, as soon as their principal offers them.
+    expected: BTreeSet<ExpectedSession>,
     cluster: Cluster,
     /// Configurations that groups want in the store.
     proposals: Vec<Proposal>,
@@ -158,6 +160,7 @@ impl Node {
             groups,
             offers: BTreeMap::new(),
             joins: Vec::new(),
+            expected: BTreeSet::new(),
             cluster: Cluster::new(store, ClusterOptions::default(), now),
             proposals: Vec::new(),
             ticked: now,
@@ -375,6 +378,7 @@ impl Node {
             Event::Unhealthy { group, reason } => self.health(group, Fitness::Unfit(reason), out),
             Event::Recovering { group, reason } => self.health(group, Fitness::Recovering(reason), out),
             Event::Healthy { group } => self.health(group, Fitness::Fit, out),
+            Event::Expecting(sessions) => self.expected = sessions,
             Event::Command { id, command } => self.command(id, command, out),
             Event::DatabaseOpened { database, facts } => {
                 self.for_database(database, out, |g, cx| g.database_opened(cx, database, facts));
@@ -515,12 +519,30 @@ impl Node {
         if mine.joined() || self.groups.get(&config.id).is_some_and(|g| g.exists()) {
             return;
         }
+        if config.options.cluster_type.is_mirroring() {
+            if self.takes_part(peer, &config, mine) {
+                out.push(Action::Send { peer, msg: Msg::Join { group: config.id, replica: mine.id } });
+            }
+            return;
+        }
         self.refuse_other_types(&config, out);
         let asked = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
         if asked {
             out.push(Action::Send { peer, msg: Msg::Join { group: config.id, replica: mine.id } });
         }
         self.offers.insert(config.id, (peer, config));
+    }
+
+    /// Whether to enter a mirroring session that was offered: as its mirror if the session is expected, as its witness always. An
+    /// offer comes again until it is taken up, so nothing need be remembered.
+    fn takes_part(&self, peer: InstanceId, config: &GroupConfig, mine: &Replica) -> bool {
+        if config.options.cluster_type.is_by_vote()
+            && self.peers.get(&peer).is_some_and(|p| self.cluster.is_stranger(p))
+        {
+            return false;
+        }
+        let expected = |log_id: u32| self.expected.contains(&ExpectedSession { log_id, principal: peer });
+        !mine.keeps_data() || config.databases.iter().all(|d| expected(d.log_id))
     }
 
     fn config_from(&mut self, peer: InstanceId, config: GroupConfig, out: &mut Vec<Action>) {
@@ -653,7 +675,7 @@ impl Node {
             Some((_, false)) => CommandError::ConfigurationOnly,
             Some((mine, true)) => {
                 let group = config.id;
-                if config.options.cluster_type == ClusterType::Wsfc && self.cluster.store.is_none() {
+                if config.options.cluster_type.is_by_vote() && self.cluster.store.is_none() {
                     let url = config.replica(mine).map(|r| r.options.endpoint_url.clone());
                     self.cluster.form(&self.me, url.unwrap_or_default(), &mut self.random);
                 }
@@ -682,7 +704,7 @@ impl Node {
         }
         let offered = self.offers.iter().find(|(_, (_, c))| c.name.eq_ignore_ascii_case(&name));
         if let Some((_, (peer, config))) = offered
-            && config.options.cluster_type == ClusterType::Wsfc
+            && config.options.cluster_type.is_by_vote()
             && self.peers.get(peer).is_some_and(|p| self.cluster.is_stranger(p))
         {
             out.push(Action::Reply { command: id, result: Err(CommandError::OtherCluster) });

@@ -54,6 +54,7 @@ impl Pair {
             done: Vec::new(),
             cut: false,
         };
+        let mirroring = options.cluster_type.is_mirroring();
         let mut config = GroupConfig::new(GROUP, "AG", options);
         for i in 0..2 {
             let url = format!("TCP://n{i}:5022");
@@ -63,7 +64,9 @@ impl Pair {
         config.databases.push(GroupDatabase::new(DATABASE, "db", 7));
         pair.command(0, 1, Command::CreateGroup { config: Box::new(config), log_epoch: Epoch(1) });
         pair.event(0, Event::DatabaseOpened { database: DATABASE, facts: pair.facts(0) });
-        pair.command(1, 2, Command::Join { name: "ag".into(), cluster_type: None });
+        if !mirroring {
+            pair.command(1, 2, Command::Join { name: "ag".into(), cluster_type: None });
+        }
         pair
     }
 
@@ -578,4 +581,59 @@ fn a_primary_is_not_outrun_while_failovers_are_held_back() {
     run_ahead(&mut pair, 10);
     let node = pair.nodes.remove(0).with_options(options);
     assert!(!node.is_outrun(DATABASE, Lsn(10)));
+}
+
+fn mirroring_pair() -> Pair {
+    let options = GroupOptions { cluster_type: ClusterType::Mirroring, ..GroupOptions::default() };
+    Pair::with(options, FailoverMode::Manual)
+}
+
+fn expected(log_id: u32, principal: usize) -> Event {
+    Event::Expecting([ExpectedSession { log_id, principal: instance(principal) }].into())
+}
+
+#[test]
+fn a_mirror_enters_the_session_that_it_expects() {
+    let mut pair = mirroring_pair();
+    pair.event(1, expected(7, 0));
+    pair.connect();
+    assert_eq!(pair.status(1).config.id, GROUP);
+    pair.follow(0);
+    pair.write(10);
+    assert_eq!(pair.agreed(), 0, "SAFETY FULL: the mirror is waited for");
+    pair.follow(10);
+    assert_eq!(pair.agreed(), 10);
+    // The mirror is away: the principal goes on exposed.
+    pair.cut = true;
+    pair.write(20);
+    pair.pass(11);
+    assert_eq!(pair.agreed(), 20);
+}
+
+#[test]
+fn nobody_is_made_a_mirror_who_does_not_expect_it() {
+    for event in [Event::Expecting([].into()), expected(8, 0), expected(7, 1)] {
+        let mut pair = mirroring_pair();
+        pair.event(1, event);
+        pair.connect();
+        assert!(pair.nodes[1].status().is_empty());
+        assert_eq!(pair.nodes[1].invitations().count(), 0, "no group that users could join");
+        // The offer comes again.
+        pair.event(1, expected(7, 0));
+        pair.pass(2);
+        assert_eq!(pair.status(1).config.id, GROUP);
+    }
+}
+
+#[test]
+fn the_roles_of_a_session_are_swapped_without_loss() {
+    let mut pair = mirroring_pair();
+    pair.event(1, expected(7, 0));
+    pair.connect();
+    pair.write(10);
+    pair.follow(10);
+    pair.command(1, 9, Command::Failover { group: GROUP });
+    pair.pass(1);
+    assert_eq!(pair.answer(9), Some(Ok(())));
+    assert_eq!([pair.status(0).role, pair.status(1).role], [RoleStatus::Secondary, RoleStatus::Primary]);
 }
