@@ -174,6 +174,12 @@ impl Session {
         self.route.as_ref().map(|(host, port)| (host.as_str(), *port))
     }
 
+    /// Where the client is to look for the current database when it is not here any more: its mirror, answered with the login.
+    #[must_use]
+    pub fn failover_partner(&self) -> Option<String> {
+        self.info.engine.hadr()?.state().failover_partner(&self.database)
+    }
+
     /// The instance.
     #[must_use]
     pub fn engine(&self) -> &Arc<Engine> {

@@ -1,0 +1,241 @@
+//! Database mirroring over processes: two partners, and two with a witness.
+
+#![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
+
+mod common;
+
+use common::{Instance, KEEL, PASSWORD, keel};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+struct Servers {
+    dir: PathBuf,
+    nodes: Vec<Instance>,
+}
+
+impl Servers {
+    /// Instances that trust each other, by certificates as a DBA hands them over by hand, each with its endpoint.
+    fn by_certificates(test: &str, count: usize) -> Servers {
+        let servers = Servers::new(test, count);
+        let file = |node: &Instance| servers.dir.join(format!("{}.cer", node.name)).display().to_string();
+        for node in &servers.nodes {
+            node.run(&format!(
+                "CREATE MASTER KEY ENCRYPTION BY PASSWORD = N'Master-1';
+                 CREATE CERTIFICATE own WITH SUBJECT = N'endpoint of {}';
+                 BACKUP CERTIFICATE own TO FILE = N'{}';
+                 CREATE ENDPOINT mirroring STATE = STARTED AS TCP (LISTENER_PORT = {}, LISTENER_IP = ({}))
+                     FOR DATABASE_MIRRORING (AUTHENTICATION = CERTIFICATE own, ROLE = ALL)",
+                node.name,
+                file(node),
+                node.endpoint,
+                node.ip
+            ));
+        }
+        for node in &servers.nodes {
+            for other in servers.nodes.iter().filter(|other| other.name != node.name) {
+                let name = &other.name;
+                node.run(&format!(
+                    "CREATE LOGIN {name} WITH PASSWORD = N'Partner-1'; CREATE USER {name} FOR LOGIN {name};
+                     CREATE CERTIFICATE of_{name} AUTHORIZATION {name} FROM FILE = N'{}';
+                     GRANT CONNECT ON ENDPOINT::mirroring TO {name}",
+                    file(other)
+                ));
+            }
+        }
+        servers
+    }
+
+    /// Instances that trust each other by a join token, and so are a cluster.
+    fn by_token(test: &str, count: usize) -> Servers {
+        let servers = Servers::new(test, count);
+        let (first, others) = servers.nodes.split_first().unwrap();
+        let said = keel(&["init", "--endpoint", &first.endpoint()], first);
+        let token = said.lines().find(|l| l.starts_with("keel://")).unwrap().trim().to_owned();
+        for node in others {
+            keel(&["join", &token, "--endpoint", &node.endpoint()], node);
+        }
+        servers
+    }
+
+    fn new(test: &str, count: usize) -> Servers {
+        let dir = std::env::temp_dir().join(format!("keel-mirroring-{test}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir_all(&dir).unwrap();
+        let nodes = (1..=count).map(|n| Instance::new(&dir, n)).collect();
+        Servers { dir, nodes }
+    }
+
+    /// Makes the database on the first, restores it on the second, and begins the session.
+    fn mirror(&self) {
+        let [principal, mirror, ..] = &self.nodes[..] else { unreachable!("two at least were made") };
+        principal.run("CREATE DATABASE shop");
+        principal.run("CREATE TABLE shop.dbo.t (a int PRIMARY KEY, b nvarchar(50)); INSERT shop.dbo.t VALUES (1, N'before')");
+        self.restore(principal, mirror);
+        mirror.run(&format!("ALTER DATABASE shop SET PARTNER = 'TCP://{}'", principal.endpoint()));
+        assert_eq!(mirror.value(STATE), "1 MIRROR");
+        principal.run(&format!("ALTER DATABASE shop SET PARTNER = 'TCP://{}'", mirror.endpoint()));
+        synchronized(principal, mirror);
+    }
+
+    fn restore(&self, from: &Instance, to: &Instance) {
+        let (full, log) = (self.dir.join("shop.bak"), self.dir.join("shop.trn"));
+        let (full, log) = (full.display(), log.display());
+        from.run(&format!(
+            "BACKUP DATABASE shop TO DISK = N'{full}' WITH FORMAT; BACKUP LOG shop TO DISK = N'{log}' WITH FORMAT"
+        ));
+        to.run(&format!(
+            "RESTORE DATABASE shop FROM DISK = N'{full}' WITH NORECOVERY; RESTORE LOG shop FROM DISK = N'{log}' WITH NORECOVERY"
+        ));
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        self.nodes.clear();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+const STATE: &str = "SELECT CONCAT(mirroring_state, ' ', mirroring_role_desc) FROM sys.database_mirroring WHERE mirroring_role IS NOT NULL";
+
+fn synchronized(principal: &Instance, mirror: &Instance) {
+    principal.until(STATE, "4 PRINCIPAL");
+    mirror.until(STATE, "4 MIRROR");
+}
+
+/// The number of the error that a batch ends with.
+fn refused(node: &Instance, batch: &str, number: &str) {
+    let output = node.sql(&["-Q", batch]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains(&format!("Msg {number},")), "{batch}: {said}");
+}
+
+/// Inserts rows one by one until it is refused, from key `from`; the keys whose inserts were acknowledged are printed.
+fn load(node: &Instance, from: u32) -> std::process::Child {
+    let batch = format!(
+        "SET NOCOUNT ON; SET XACT_ABORT ON; DECLARE @a int = {from}; DECLARE @said nvarchar(20);
+         WHILE 1 = 1
+         BEGIN
+             INSERT dbo.t VALUES (@a, N'load');
+             SET @said = CONVERT(nvarchar(20), @a);
+             RAISERROR (@said, 0, 1) WITH NOWAIT;
+             SET @a += 1
+         END"
+    );
+    let mut command = Command::new(KEEL);
+    command.args(["sql", "-S", &node.server(), "-d", "shop", "-P", PASSWORD, "-C", "-b", "-Q", &batch]);
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Ends with the server that it loads; returns the acknowledged keys.
+fn acknowledged(load: std::process::Child) -> Vec<u32> {
+    let output = load.wait_with_output().unwrap();
+    String::from_utf8_lossy(&output.stdout).lines().filter_map(|line| line.trim().parse().ok()).collect()
+}
+
+fn rows(node: &Instance) -> String {
+    node.value("SELECT CONCAT(COUNT(*), ' ', CHECKSUM_AGG(CHECKSUM(a, b))) FROM shop.dbo.t")
+}
+
+#[test]
+fn two_partners_change_roles_and_lose_nothing() {
+    let mut servers = Servers::by_certificates("pair", 2);
+    servers.mirror();
+    let [one, two] = &mut servers.nodes[..] else { unreachable!("two were made") };
+
+    // What the views say, and what they do not.
+    let about = "SELECT CONCAT(mirroring_safety_level_desc, ' ', mirroring_partner_instance, ' ', mirroring_witness_state_desc, ' ',
+        mirroring_connection_timeout) FROM sys.database_mirroring WHERE mirroring_guid IS NOT NULL";
+    assert_eq!(one.value(about), "FULL NODE2 UNKNOWN 10");
+    assert_eq!(two.value(about), "FULL NODE1 UNKNOWN 10");
+    assert_eq!(two.value("SELECT state_desc FROM sys.databases WHERE name = 'shop'"), "RESTORING");
+    for node in [&*one, &*two] {
+        let groups = "SELECT (SELECT COUNT(*) FROM sys.availability_groups) + (SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states)
+            + (SELECT COUNT(*) FROM sys.databases WHERE replica_id IS NOT NULL)";
+        assert_eq!(node.value(groups), "0");
+        assert_eq!(node.value("SELECT COUNT(*) FROM sys.dm_db_mirroring_connections"), "1");
+    }
+    refused(two, "SELECT * FROM shop.dbo.t", "954");
+    refused(two, "USE shop", "954");
+    refused(one, "DROP DATABASE shop", "3743");
+    refused(one, "ALTER DATABASE shop SET RECOVERY SIMPLE", "1468");
+    refused(two, "ALTER DATABASE shop SET PARTNER FAILOVER", "1470");
+    refused(two, "ALTER DATABASE shop SET PARTNER FORCE_SERVICE_ALLOW_DATA_LOSS", "1455");
+
+    // A planned failover, with a load that it cuts off: what was acknowledged is there.
+    let began = load(one, 1000);
+    one.until("SELECT IIF(MAX(a) > 1050, 'loaded', 'not yet') FROM shop.dbo.t", "loaded");
+    one.run("ALTER DATABASE shop SET PARTNER FAILOVER");
+    let keys = acknowledged(began);
+    assert!(keys.len() > 50, "{}", keys.len());
+    synchronized(two, one);
+    let last = keys.last().unwrap();
+    let there = two.value(&format!("SELECT COUNT(*) FROM shop.dbo.t WHERE a BETWEEN 1000 AND {last}"));
+    assert_eq!(there, keys.len().to_string());
+    refused(one, "USE shop", "954");
+
+    // Without the mirror the principal goes on, also over a restart of its own, and the mirror catches up.
+    one.kill();
+    two.until(STATE, "1 PRINCIPAL");
+    two.run("INSERT shop.dbo.t VALUES (2, N'exposed')");
+    two.kill();
+    two.start();
+    two.until("SELECT b FROM shop.dbo.t WHERE a = 2", "exposed");
+    two.run("INSERT shop.dbo.t VALUES (3, N'exposed after a restart')");
+    one.start();
+    synchronized(two, one);
+
+    // The principal dies under load; the mirror is made to serve. SAFETY FULL: nothing acknowledged is lost.
+    let began = load(two, 5000);
+    two.until("SELECT IIF(MAX(a) > 5050, 'loaded', 'not yet') FROM shop.dbo.t", "loaded");
+    two.kill();
+    let keys = acknowledged(began);
+    one.until(STATE, "1 MIRROR");
+    one.run("ALTER DATABASE shop SET PARTNER FORCE_SERVICE_ALLOW_DATA_LOSS");
+    let there = format!("SELECT COUNT(*) FROM shop.dbo.t WHERE a BETWEEN 5000 AND {}", keys.last().unwrap());
+    one.until(&there, &keys.len().to_string());
+    one.run("INSERT shop.dbo.t VALUES (4, N'forced')");
+    // The old principal comes back, suspended until the new one says that it may drop what it had alone.
+    two.start();
+    one.until(STATE, "0 PRINCIPAL");
+    two.until(STATE, "0 MIRROR");
+    refused(two, "ALTER DATABASE shop SET PARTNER RESUME", "1470");
+    one.run("ALTER DATABASE shop SET PARTNER RESUME");
+    synchronized(one, two);
+    let before = rows(one);
+    one.run("ALTER DATABASE shop SET PARTNER FAILOVER");
+    synchronized(two, one);
+    assert_eq!(rows(two), before);
+
+    // SUSPEND and RESUME, SAFETY, TIMEOUT.
+    two.run("ALTER DATABASE shop SET PARTNER SUSPEND");
+    two.until(STATE, "0 PRINCIPAL");
+    one.until(STATE, "0 MIRROR");
+    two.run("INSERT shop.dbo.t VALUES (5, N'suspended')");
+    refused(two, "ALTER DATABASE shop SET PARTNER FAILOVER", "1422");
+    assert_eq!(two.value("SELECT log_reuse_wait_desc FROM sys.databases WHERE name = 'shop'").as_str().len() > 0, true);
+    two.run("ALTER DATABASE shop SET PARTNER RESUME");
+    synchronized(two, one);
+    two.run("ALTER DATABASE shop SET PARTNER SAFETY OFF; ALTER DATABASE shop SET PARTNER TIMEOUT 3");
+    one.until(about, "OFF NODE2 UNKNOWN 5");
+    refused(two, "ALTER DATABASE shop SET PARTNER FAILOVER", "1477");
+    two.until(STATE, "4 PRINCIPAL");
+    two.run("ALTER DATABASE shop SET PARTNER SAFETY FULL");
+    synchronized(two, one);
+
+    // OFF: the principal stands alone, the mirror takes log again, and both are free for another session.
+    two.run("ALTER DATABASE shop SET PARTNER OFF");
+    two.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_guid IS NOT NULL", "0");
+    one.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_guid IS NOT NULL", "0");
+    assert_eq!(one.value("SELECT state_desc FROM sys.databases WHERE name = 'shop'"), "RESTORING");
+    two.run("INSERT shop.dbo.t VALUES (6, N'alone')");
+    refused(two, &format!("ALTER DATABASE shop SET PARTNER = 'TCP://{}'", one.endpoint()), "1416");
+    one.run(&format!("ALTER DATABASE shop SET PARTNER = 'TCP://{}'", two.endpoint()));
+    two.run(&format!("ALTER DATABASE shop SET PARTNER = 'TCP://{}'", one.endpoint()));
+    synchronized(two, one);
+    one.run("ALTER DATABASE shop SET PARTNER OFF");
+    two.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_guid IS NOT NULL", "0");
+    one.run("RESTORE DATABASE shop WITH RECOVERY");
+    assert_eq!(rows(one), rows(two));
+    servers.nodes.iter_mut().for_each(Instance::stop);
+}
