@@ -382,9 +382,12 @@ impl Shared {
             return Ok((instance, name));
         }
         let refused = |e: GroupError| ConnectError::Refused(e.to_string());
+        // It may have called here already, under an address that was not known to be its own: that connection is on its way out.
+        let older = self.peer(instance);
+        let is_older = |peer: &Arc<Peer>| older.as_ref().is_some_and(|older| Arc::ptr_eq(older, peer));
         self.spawn("peer reader", move |shared| shared.serve(met)).map_err(refused)?;
         let end = self.now() + MEET_MAX;
-        while self.peer(instance).is_none() {
+        while self.peer(instance).is_none_or(|peer| is_older(&peer)) {
             if self.now() > end {
                 return Err(ConnectError::Refused("the connection was closed again".to_owned()));
             }

@@ -239,3 +239,84 @@ fn two_partners_change_roles_and_lose_nothing() {
     assert_eq!(rows(one), rows(two));
     servers.nodes.iter_mut().for_each(Instance::stop);
 }
+
+const WITNESS: &str = "SELECT CONCAT(mirroring_witness_state_desc, ' ', mirroring_role_desc) FROM sys.database_mirroring WHERE mirroring_role IS NOT NULL";
+
+/// A failover by itself, and a principal that is left alone.
+fn with_a_witness(servers: &mut Servers) {
+    servers.mirror();
+    let [one, two, three] = &mut servers.nodes[..] else { unreachable!("three were made") };
+    refused(one, &format!("ALTER DATABASE shop SET WITNESS = 'TCP://{}'", two.endpoint()), "1429");
+    refused(one, &format!("ALTER DATABASE shop SET WITNESS = 'TCP://{}:1'", three.ip), "1418");
+    refused(two, &format!("ALTER DATABASE shop SET WITNESS = 'TCP://{}'", three.endpoint()), "1470");
+    let began = load(one, 1000);
+    one.until("SELECT IIF(MAX(a) > 1020, 'loaded', 'not yet') FROM shop.dbo.t", "loaded");
+    // Commits go on meanwhile.
+    one.run(&format!("ALTER DATABASE shop SET WITNESS = 'TCP://{}'", three.endpoint()));
+    one.until(WITNESS, "CONNECTED PRINCIPAL");
+    two.until(WITNESS, "CONNECTED MIRROR");
+    synchronized(one, two);
+    let witnessed = "SELECT CONCAT(principal_server_name, ' ', mirror_server_name, ' ', partner_sync_state_desc)
+        FROM sys.database_mirroring_witnesses WHERE database_name = 'shop'";
+    three.until(witnessed, "NODE1 NODE2 SYNCHRONIZED");
+    assert_eq!(three.value("SELECT COUNT(*) FROM sys.availability_groups"), "0");
+
+    // The principal dies: the mirror takes its place without being told.
+    let here = one.value("SELECT MAX(a) FROM shop.dbo.t");
+    one.until(&format!("SELECT IIF(MAX(a) > {here} + 20, 'goes on', 'not yet') FROM shop.dbo.t"), "goes on");
+    one.kill();
+    let keys = acknowledged(began);
+    let there = format!("SELECT COUNT(*) FROM shop.dbo.t WHERE a BETWEEN 1000 AND {}", keys.last().unwrap());
+    two.until(&there, &keys.len().to_string());
+    two.run("INSERT shop.dbo.t VALUES (2, N'failed over')");
+    two.until(WITNESS, "CONNECTED PRINCIPAL");
+    three.until(witnessed, "NODE2 NODE1 UNSYNCHRONIZED");
+    // It comes back as the mirror, and nobody need say so.
+    one.start();
+    synchronized(two, one);
+    three.until(witnessed, "NODE2 NODE1 SYNCHRONIZED");
+    two.run("ALTER DATABASE shop SET PARTNER FAILOVER");
+    synchronized(one, two);
+
+    // A principal that sees neither partner nor witness does not serve; with one of them back it does.
+    two.kill();
+    three.kill();
+    until_refused(one, "SELECT COUNT(*) FROM shop.dbo.t", "955");
+    three.start();
+    one.until("SELECT b FROM shop.dbo.t WHERE a = 2", "failed over");
+    one.run("INSERT shop.dbo.t VALUES (3, N'exposed')");
+    two.start();
+    synchronized(one, two);
+
+    // Without the witness it is a pair again.
+    one.run("ALTER DATABASE shop SET WITNESS OFF");
+    one.until(WITNESS, "UNKNOWN PRINCIPAL");
+    three.until("SELECT COUNT(*) FROM sys.database_mirroring_witnesses", "0");
+    synchronized(one, two);
+    let before = rows(one);
+    one.run("ALTER DATABASE shop SET PARTNER FAILOVER");
+    synchronized(two, one);
+    assert_eq!(rows(two), before);
+    servers.nodes.iter_mut().for_each(Instance::stop);
+}
+
+fn until_refused(node: &Instance, batch: &str, number: &str) {
+    for _ in 0..150 {
+        let output = node.sql(&["-Q", batch]);
+        if String::from_utf8_lossy(&output.stdout).contains(&format!("Msg {number},")) {
+            return;
+        }
+        let _ = node.sql(&["-Q", "WAITFOR DELAY '00:00:00.100'"]);
+    }
+    panic!("{batch} on {} was not refused with {number}:\n{}", node.name, node.log());
+}
+
+#[test]
+fn a_witness_makes_failovers_automatic() {
+    with_a_witness(&mut Servers::by_certificates("witness", 3));
+}
+
+#[test]
+fn members_of_a_cluster_need_no_certificates() {
+    with_a_witness(&mut Servers::by_token("cluster", 3));
+}
