@@ -143,8 +143,9 @@
 //! ## Mirroring sessions
 //! A session of database mirroring is a group of one database, with a principal (the primary), a mirror (the other synchronous or
 //! asynchronous replica) and perhaps a witness (a configuration-only replica, which makes the group one of the cluster:
-//! [`ClusterType::WitnessedMirroring`]). It differs in how it is entered only: nobody says JOIN. The mirror takes up the offer that it
-//! was told to expect ([`Event::Expecting`]: whose, and of which log), the witness any that names it.
+//! [`ClusterType::WitnessedMirroring`]). It differs in how it is entered: nobody says JOIN. The mirror takes up the offer that it
+//! was told to expect ([`Event::Expecting`]: whose, and of which log), the witness any that names it. And RESUME after a forced
+//! failover is consent enough to make a copy anew that cannot be cut.
 //!
 //! ## Deliberately absent
 //! Threads, clocks, sockets, disks, log files, SQL, and any decision by the shell: it reports and obeys. CLUSTER_TYPE
@@ -184,7 +185,8 @@ pub use config::{
     Replica, ReplicaOptions, SecondaryConnections, SeedingMode, Stamp, SuspendReason,
 };
 pub use event::{
-    Command, CommandError, CopyPositions, Event, ExpectedSession, Fitness, LogFacts, ReceiveFailure, SendFailure,
+    Command, CommandError, CopyPositions, Event, ExpectedSession, Fitness, LogFacts, ReceiveFailure,
+    SendFailure,
 };
 pub use ids::{ClusterId, CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, SessionId};
 pub use message::{DecodeError, Msg, RefuseReason};

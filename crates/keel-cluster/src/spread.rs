@@ -272,7 +272,10 @@ impl Group {
                     self.suspend(cx, database.id, SuspendReason::Partner);
                 }
                 None if local.suspended == Some(SuspendReason::Partner) => {
-                    self.local_database(database.id).suspended = None;
+                    // RESUME was given on the primary.
+                    let epoch = self.config.stamp.epoch;
+                    let local = self.local_database(database.id);
+                    (local.suspended, local.consented) = (None, epoch);
                     self.touch();
                     cx.log(self.config.id, Some(database.id), LogEvent::Resumed);
                 }

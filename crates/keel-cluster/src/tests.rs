@@ -25,6 +25,8 @@ struct Pair {
     disk_stalls: bool,
     waiting: Vec<(usize, u64)>,
     ends: [Lsn; 2],
+    /// Nothing before this can be cut.
+    floors: [Lsn; 2],
     /// Everything done, without messages.
     done: Vec<(usize, Action)>,
     cut: bool,
@@ -51,6 +53,7 @@ impl Pair {
             disk_stalls: false,
             waiting: Vec::new(),
             ends: [Lsn::ZERO; 2],
+            floors: [Lsn::ZERO; 2],
             done: Vec::new(),
             cut: false,
         };
@@ -72,7 +75,7 @@ impl Pair {
 
     fn facts(&self, i: usize) -> LogFacts {
         let history = vec![(Epoch(1), Lsn::ZERO)];
-        LogFacts { history, end: self.ends[i], agreed: Lsn::ZERO, floor: Lsn::ZERO, reached: Lsn::ZERO }
+        LogFacts { history, end: self.ends[i], agreed: Lsn::ZERO, floor: self.floors[i], reached: Lsn::ZERO }
     }
 
     fn connect(&mut self) {
@@ -636,4 +639,31 @@ fn the_roles_of_a_session_are_swapped_without_loss() {
     pair.pass(1);
     assert_eq!(pair.answer(9), Some(Ok(())));
     assert_eq!([pair.status(0).role, pair.status(1).role], [RoleStatus::Secondary, RoleStatus::Primary]);
+}
+
+#[test]
+fn an_old_principal_whose_tail_cannot_be_cut_is_made_anew_when_resumed() {
+    let mut pair = mirroring_pair();
+    pair.event(1, expected(7, 0));
+    pair.connect();
+    pair.write(10);
+    pair.follow(10);
+    pair.cut = true;
+    for i in 0..2 {
+        pair.event(i, Event::Disconnected { peer: instance(1 - i) });
+    }
+    pair.write(20);
+    pair.floors[0] = Lsn(20);
+    pair.command(1, 9, Command::ForceFailover { group: GROUP });
+    pair.pass(1);
+    assert_eq!(pair.answer(9), Some(Ok(())));
+    pair.cut = false;
+    pair.connect();
+    let suspended = |pair: &Pair| pair.status(0).databases[0].suspended;
+    assert_eq!(suspended(&pair), Some(SuspendReason::Partner), "its tail is kept");
+    pair.command(1, 10, Command::Resume { database: DATABASE });
+    pair.pass(2);
+    assert_eq!(suspended(&pair), None);
+    let asked = Action::ExpectSeed { peer: instance(1), database: DATABASE };
+    assert!(pair.done.iter().any(|(i, action)| *i == 0 && *action == asked));
 }

@@ -343,10 +343,15 @@ impl Groups {
         partner: Option<InstanceId>,
         movement: Movement,
     ) -> Result<bool, CommandFailure> {
+        let ask = || {
+            let question = Question::Move { group, database, movement };
+            let answer = partner.and_then(|partner| self.shared.ask(partner, &question, ANSWER_MAX));
+            answer == Some(Answer::Done(true))
+        };
+        // Who is to drop something hears of it by an operator's word, before the principal has forgotten that it waited for that.
+        let before = movement == Movement::Resume && ask();
         self.command(movement.command(database), CREATE_MAX)?;
-        let question = Question::Move { group, database, movement };
-        let answer = partner.and_then(|partner| self.shared.ask(partner, &question, ANSWER_MAX));
-        Ok(answer == Some(Answer::Done(true)))
+        Ok(before || movement == Movement::Suspend && ask())
     }
 }
 
@@ -402,10 +407,7 @@ impl Shared {
     }
 
     /// Changes what is expected, durably, and tells the machine.
-    fn expect(
-        self: &Arc<Self>,
-        change: impl FnOnce(&mut Vec<ExpectedPartner>),
-    ) -> Result<(), GroupError> {
+    fn expect(self: &Arc<Self>, change: impl FnOnce(&mut Vec<ExpectedPartner>)) -> Result<(), GroupError> {
         if self.partners.change(change)? {
             self.tell_expected();
             self.bells.ring();
@@ -451,16 +453,21 @@ impl Shared {
         match of_name {
             Some(partner) if partner.principal != asker.0 => PartnerAnswer::NotExpected,
             Some(partner) if partner.log_id != log_id => PartnerAnswer::Unrelated,
-            Some(partner) => PartnerAnswer::Ready {
-                named: partner.url.clone(),
-                client_port: self.client_port(),
-            },
+            Some(partner) => {
+                PartnerAnswer::Ready { named: partner.url.clone(), client_port: self.client_port() }
+            }
             None => PartnerAnswer::NotExpected,
         }
     }
 
     /// Answers [`Question::ExpectAnew`]: the principal of a session here may put another one in its place.
-    pub(crate) fn expect_anew(self: &Arc<Self>, asker: &Peer, group: GroupId, log_id: u32, url: String) -> bool {
+    pub(crate) fn expect_anew(
+        self: &Arc<Self>,
+        asker: &Peer,
+        group: GroupId,
+        log_id: u32,
+        url: String,
+    ) -> bool {
         let session = {
             let machine = self.machine.lock();
             let mut sessions = machine.configs().filter(|c| c.options.cluster_type.is_mirroring());

@@ -329,8 +329,10 @@ fn authenticate(
     });
     begun.map_err(|mut e| {
         e.line = e.line.max(1);
-        let about_database =
-            matches!(e.number, 911 | 916 | 927 | 942 | 954 | 955 | 956 | 976 | 978 | 979 | 982 | 983 | 988 | 4060 | 4064);
+        let about_database = matches!(
+            e.number,
+            911 | 916 | 927 | 942 | 954 | 955 | 956 | 976 | 978 | 979 | 982 | 983 | 988 | 4060 | 4064
+        );
         if about_database {
             vec![*e, credentials.failed(&Reason::DatabaseUnavailable(&login.database))]
         } else {

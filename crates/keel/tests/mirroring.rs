@@ -106,7 +106,8 @@ fn synchronized(principal: &Instance, mirror: &Instance) {
 /// The number of the error that a batch ends with.
 fn refused(node: &Instance, batch: &str, number: &str) {
     let output = node.sql(&["-Q", batch]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains(&format!("Msg {number},")), "{batch}: {said}");
 }
 
@@ -133,6 +134,25 @@ fn acknowledged(load: std::process::Child) -> Vec<u32> {
     String::from_utf8_lossy(&output.stdout).lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
+/// What a login to the database is told about where else to find it.
+fn failover_partner(node: &Instance, database: &str) -> Option<String> {
+    let login = keel_tds::login::Login {
+        user_name: "sa".to_owned(),
+        password: PASSWORD.to_owned(),
+        database: database.to_owned(),
+        packet_size: 4096,
+        ..Default::default()
+    };
+    let options = keel_tds::client::ConnectOptions {
+        login,
+        encryption: keel_tds::client::ClientEncryption::On,
+        tls: Some(keel_tds::client::trust_any_certificate().unwrap()),
+        host: node.ip.clone(),
+    };
+    let socket = std::net::TcpStream::connect((node.ip.as_str(), node.port)).unwrap();
+    keel_tds::client::Client::connect(socket, &options).unwrap().failover_partner
+}
+
 fn rows(node: &Instance) -> String {
     node.value("SELECT CONCAT(COUNT(*), ' ', CHECKSUM_AGG(CHECKSUM(a, b))) FROM shop.dbo.t")
 }
@@ -155,6 +175,8 @@ fn two_partners_change_roles_and_lose_nothing() {
         assert_eq!(node.value(groups), "0");
         assert_eq!(node.value("SELECT COUNT(*) FROM sys.dm_db_mirroring_connections"), "1");
     }
+    assert_eq!(failover_partner(one, "shop"), Some(two.server()));
+    assert_eq!(failover_partner(one, "master"), None);
     refused(two, "SELECT * FROM shop.dbo.t", "954");
     refused(two, "USE shop", "954");
     refused(one, "DROP DATABASE shop", "3743");
@@ -173,6 +195,7 @@ fn two_partners_change_roles_and_lose_nothing() {
     let there = two.value(&format!("SELECT COUNT(*) FROM shop.dbo.t WHERE a BETWEEN 1000 AND {last}"));
     assert_eq!(there, keys.len().to_string());
     refused(one, "USE shop", "954");
+    assert_eq!(failover_partner(two, "shop"), Some(one.server()));
 
     // Without the mirror the principal goes on, also over a restart of its own, and the mirror catches up.
     one.kill();
@@ -213,7 +236,9 @@ fn two_partners_change_roles_and_lose_nothing() {
     one.until(STATE, "0 MIRROR");
     two.run("INSERT shop.dbo.t VALUES (5, N'suspended')");
     refused(two, "ALTER DATABASE shop SET PARTNER FAILOVER", "1422");
-    assert_eq!(two.value("SELECT log_reuse_wait_desc FROM sys.databases WHERE name = 'shop'").as_str().len() > 0, true);
+    two.run("BACKUP LOG shop TO DISK = N'shop.trn' WITH FORMAT");
+    let waits = "SELECT log_reuse_wait_desc FROM sys.databases WHERE name = 'shop'";
+    two.until(&format!("USE shop; CHECKPOINT; {waits}"), "DATABASE_MIRRORING");
     two.run("ALTER DATABASE shop SET PARTNER RESUME");
     synchronized(two, one);
     two.run("ALTER DATABASE shop SET PARTNER SAFETY OFF; ALTER DATABASE shop SET PARTNER TIMEOUT 3");
@@ -222,6 +247,31 @@ fn two_partners_change_roles_and_lose_nothing() {
     two.until(STATE, "4 PRINCIPAL");
     two.run("ALTER DATABASE shop SET PARTNER SAFETY FULL");
     synchronized(two, one);
+
+    // A tail that the mirror never had: it is dropped when the new principal says so.
+    two.run("ALTER DATABASE shop SET PARTNER SAFETY OFF");
+    two.until(STATE, "4 PRINCIPAL");
+    one.kill();
+    two.until(STATE, "1 PRINCIPAL");
+    two.run("INSERT shop.dbo.t VALUES (100, N'lost'); USE shop; CHECKPOINT; INSERT dbo.t VALUES (101, N'lost')");
+    two.kill();
+    one.start();
+    one.until(STATE, "1 MIRROR");
+    refused(one, "USE shop", "954");
+    one.run("ALTER DATABASE shop SET PARTNER FORCE_SERVICE_ALLOW_DATA_LOSS");
+    one.until("SELECT COUNT(*) FROM shop.dbo.t WHERE b = N'lost'", "0");
+    one.run("INSERT shop.dbo.t VALUES (100, N'kept')");
+    two.start();
+    one.until(STATE, "0 PRINCIPAL");
+    one.run("ALTER DATABASE shop SET PARTNER RESUME");
+    synchronized(one, two);
+    one.run("ALTER DATABASE shop SET PARTNER SAFETY FULL");
+    synchronized(one, two);
+    let before = rows(one);
+    one.run("ALTER DATABASE shop SET PARTNER FAILOVER");
+    synchronized(two, one);
+    assert_eq!(rows(two), before);
+    assert_eq!(two.value("SELECT b FROM shop.dbo.t WHERE a = 100"), "kept");
 
     // OFF: the principal stands alone, the mirror takes log again, and both are free for another session.
     two.run("ALTER DATABASE shop SET PARTNER OFF");
@@ -256,7 +306,8 @@ fn with_a_witness(servers: &mut Servers) {
     one.until(WITNESS, "CONNECTED PRINCIPAL");
     two.until(WITNESS, "CONNECTED MIRROR");
     synchronized(one, two);
-    let witnessed = "SELECT CONCAT(principal_server_name, ' ', mirror_server_name, ' ', partner_sync_state_desc)
+    let witnessed =
+        "SELECT CONCAT(principal_server_name, ' ', mirror_server_name, ' ', partner_sync_state_desc)
         FROM sys.database_mirroring_witnesses WHERE database_name = 'shop'";
     three.until(witnessed, "NODE1 NODE2 SYNCHRONIZED");
     assert_eq!(three.value("SELECT COUNT(*) FROM sys.availability_groups"), "0");

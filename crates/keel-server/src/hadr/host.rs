@@ -118,10 +118,9 @@ impl ServerHost {
         let session = session_of(&config);
         let mirrored = session.is_some();
         let kind = if mirrored { "mirrored" } else { "availability group" };
-        let role = |role: &str| match role {
-            "PRIMARY" if mirrored => "PRINCIPAL".to_owned(),
-            "SECONDARY" if mirrored => "MIRROR".to_owned(),
-            role => role.to_owned(),
+        let role = |role: &str| match mirrored {
+            true => role.replace("PRIMARY", "PRINCIPAL").replace("SECONDARY", "MIRROR"),
+            false => role.to_owned(),
         };
         let (from, to) = (role(from), role(to));
         for database in &config.databases {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keel_cluster::{
-    AvailabilityMode, Command, CommandError, GroupConfig, GroupStatus, InstanceId, OperationalState,
-    Replica, ReplicaOptions, RoleStatus,
+    AvailabilityMode, Command, CommandError, GroupConfig, GroupStatus, InstanceId, OperationalState, Replica,
+    ReplicaOptions, RoleStatus,
 };
 use keel_group::{
     CommandFailure, ConnectError, ExpectedPartner, Movement, PartnerAnswer, Session, SessionFailure, Side,
@@ -211,11 +211,7 @@ impl Replication {
     }
 
     /// Changes what holds for both partners: `change` is told whether there is a witness.
-    fn modify_partners(
-        &self,
-        database: &str,
-        change: impl Fn(&mut ReplicaOptions, bool),
-    ) -> Result<()> {
+    fn modify_partners(&self, database: &str, change: impl Fn(&mut ReplicaOptions, bool)) -> Result<()> {
         let found = self.found(database)?;
         let witnessed = found.witness().is_some();
         for replica in [&found.own, &found.partner] {

@@ -1,16 +1,17 @@
 //! What the views show, from a picture of the groups.
 
 use keel_cluster::{
-    CopyStatus, DatabaseStatus, GroupStatus, InstanceId, OperationalState, QuorumState,
-    ReplicaStatus, RoleStatus, SuspendReason, SynchronizationState,
+    CopyStatus, DatabaseStatus, GroupStatus, InstanceId, OperationalState, QuorumState, ReplicaStatus,
+    RoleStatus, SuspendReason, SynchronizationState,
 };
 use keel_group::state::{CopyState, PeerState};
 use keel_group::{GroupsState, SeedingOutcome, SeedingState};
 use keel_sql::Engine;
 use keel_sql::hadr::state::DatabaseCounters;
 use keel_sql::hadr::{
-    self, CommitLatency, ConnectError, DatabaseReplicaState, EndpointConnection, GroupDatabase, GroupState, HadrState, JoinState,
-    PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt, SyncState, WaitTotal,
+    self, CommitLatency, ConnectError, DatabaseReplicaState, EndpointConnection, GroupDatabase, GroupState,
+    HadrState, JoinState, PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt,
+    SyncState, WaitTotal,
 };
 
 use super::samples::Samples;

@@ -103,7 +103,9 @@ impl Runner<'_> {
         }
         let mirrors = self.info.engine.hadr().is_some_and(|hadr| {
             let state = hadr.state();
-            state.mirroring_of(&entry.name()).is_some_and(|session| session.role != crate::hadr::Role::Primary)
+            state
+                .mirroring_of(&entry.name())
+                .is_some_and(|session| session.role != crate::hadr::Role::Primary)
         });
         if mirrors {
             return Err(errors::on_secondary());

@@ -131,7 +131,8 @@ impl Runner<'_> {
                 continue;
             }
             let state = self.info.engine.hadr().map(|hadr| hadr.state());
-            let mirrored = state.is_some_and(|s| s.mirroring_of(name).is_some() || s.expected_of(name).is_some());
+            let mirrored =
+                state.is_some_and(|s| s.mirroring_of(name).is_some() || s.expected_of(name).is_some());
             if mirrored {
                 return Err(hadr::errors::drop_mirrored(name));
             }

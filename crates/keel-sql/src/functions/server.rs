@@ -209,7 +209,9 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
     let flag = |name: &str| variant_int(i64::from(settings.flags.get(name).copied().unwrap_or(false)));
     Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
         "collation" => variant_text(settings.collation.as_str()),
-        "status" if follows_a_principal(info, &entry.name()) || entry.is_restoring() => variant_text("RESTORING"),
+        "status" if follows_a_principal(info, &entry.name()) || entry.is_restoring() => {
+            variant_text("RESTORING")
+        }
         "status" => variant_text(if settings.offline { "OFFLINE" } else { "ONLINE" }),
         "updateability" => {
             let follows = info.engine.hadr().is_some_and(|h| {

@@ -53,10 +53,10 @@ pub use config::{
 };
 pub use mirroring::{Expected, Mirroring, Partner};
 pub use state::{
-    CommitLatency, ConnectError, DatabaseReplicaState, EndpointConnection, GroupDatabase, GroupState, HadrState, Health,
-    HealthEvent, JoinState, ListenerCondition, ListenerSocket, ListenerState, ListenerWay, OperationalState,
-    PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt, SuspendReason,
-    SyncState, WaitTotal,
+    CommitLatency, ConnectError, DatabaseReplicaState, EndpointConnection, GroupDatabase, GroupState,
+    HadrState, Health, HealthEvent, JoinState, ListenerCondition, ListenerSocket, ListenerState, ListenerWay,
+    OperationalState, PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt,
+    SuspendReason, SyncState, WaitTotal,
 };
 
 use keel_base::Lsn;

@@ -27,8 +27,7 @@ impl Runner<'_> {
             mirroring::Change::BecomeMirror(_) => true,
             _ => false,
         };
-        if begins && !self.info.engine.endpoints()?.iter().any(|e| e.state == super::EndpointState::Started)
-        {
+        if begins && !self.info.engine.endpoints()?.iter().any(|e| e.state == super::EndpointState::Started) {
             return Err(errors::mirroring_transport_off());
         }
         self.ask(&*hadr, HadrCommand::Mirror { database, change })

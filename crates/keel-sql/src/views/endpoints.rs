@@ -2,8 +2,8 @@
 
 use super::hadr::N128;
 use super::{
-    BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, TEXT, TINY, ViewContext, bit,
-    date, int, text,
+    BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, TEXT, TINY, ViewContext, bit, date, int,
+    text,
 };
 use crate::hadr::EndpointAddress;
 use crate::hadr::store::{Method, StoredEndpoint};

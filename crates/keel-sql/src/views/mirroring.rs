@@ -110,7 +110,17 @@ fn partner_row(session: &Mirroring, row: &mut Vec<Value>) {
 
 /// The mirror's side of a session that its principal has not begun.
 fn expected_row(expected: &Expected, row: &mut Vec<Value>) {
-    row.extend([NULL, int(1), text("DISCONNECTED"), int(2), text("MIRROR"), int(0), int(2), text("FULL"), int(0)]);
+    row.extend([
+        NULL,
+        int(1),
+        text("DISCONNECTED"),
+        int(2),
+        text("MIRROR"),
+        int(0),
+        int(2),
+        text("FULL"),
+        int(0),
+    ]);
     row.extend([text(expected.principal.url.as_str()), text(expected.principal.server.as_str())]);
     row.extend([text(""), int(0), text("UNKNOWN")]);
 }
@@ -121,7 +131,11 @@ fn witness_row(session: &Mirroring) -> Vec<Value> {
     row.extend(safety(session.safety_full));
     row.extend([session.sequence, session.role_sequence].map(|n| int(i64::try_from(n).unwrap_or(i64::MAX))));
     row.extend([guid(session.id), guid(session.id), bit(session.is_suspended()), int(0)]);
-    row.extend(if session.both_synchronized { [int(6), text("SYNCHRONIZED")] } else { [int(5), text("UNSYNCHRONIZED")] });
+    row.extend(if session.both_synchronized {
+        [int(6), text("SYNCHRONIZED")]
+    } else {
+        [int(5), text("UNSYNCHRONIZED")]
+    });
     row
 }
 
@@ -129,8 +143,20 @@ fn connection(c: &EndpointConnection) -> Vec<Value> {
     let big = |n: u64| int(i64::try_from(n).unwrap_or(i64::MAX));
     let mut row = vec![guid(c.instance), NULL, int(4), text("LOGGED_IN"), NULL, NULL, text("CERTIFICATE")];
     row.extend([NULL, NULL, NULL, NULL, int(12), text("ONLINE"), NULL, int(2), text("AES")]);
-    row.extend([NULL, bit(false), NULL, bit(false), big(c.traffic.sent_bytes), big(c.traffic.received_bytes)]);
-    row.extend([big(c.traffic.sends), big(c.traffic.receives), big(c.traffic.sends), big(c.traffic.receives)]);
+    row.extend([
+        NULL,
+        bit(false),
+        NULL,
+        bit(false),
+        big(c.traffic.sent_bytes),
+        big(c.traffic.received_bytes),
+    ]);
+    row.extend([
+        big(c.traffic.sends),
+        big(c.traffic.receives),
+        big(c.traffic.sends),
+        big(c.traffic.receives),
+    ]);
     row.extend([guid(c.instance), c.address.map_or(NULL, |a| text(a.to_string()))]);
     row
 }

@@ -449,7 +449,9 @@ pub(crate) fn log_reuse_wait(cx: &ViewContext<'_>, d: &DatabaseEntry) -> (i64, &
         W::Checkpoint => (1, "CHECKPOINT"),
         W::LogBackup => (2, "LOG_BACKUP"),
         W::ActiveTransaction => (4, "ACTIVE_TRANSACTION"),
-        W::AvailabilityReplica if hadr::state(cx).mirroring_of(&d.name()).is_some() => (5, "DATABASE_MIRRORING"),
+        W::AvailabilityReplica if hadr::state(cx).mirroring_of(&d.name()).is_some() => {
+            (5, "DATABASE_MIRRORING")
+        }
         W::AvailabilityReplica => (9, "AVAILABILITY_REPLICA"),
     }
 }

@@ -137,9 +137,8 @@ fn a_database_has_one_session() {
 
 #[test]
 fn a_witness_is_a_third_and_comes_to_a_whole_session() {
-    let ask = |session: Mirroring, url: Option<&str>| {
-        witness(&state(session), "shop", url).map_err(|e| e.number)
-    };
+    let ask =
+        |session: Mirroring, url: Option<&str>| witness(&state(session), "shop", url).map_err(|e| e.number);
     let url = Some("TCP://witness:5022");
     let primary = || session(Role::Primary);
     assert_eq!(ask(primary(), url), Ok(Change::Witness(url.map(str::to_owned))));
@@ -158,11 +157,12 @@ fn what_a_session_shows() {
     let shown = |session: Mirroring| session.condition();
     assert_eq!(shown(session(Role::Primary)), Condition::Synchronized);
     assert_eq!(shown(away(Role::Primary)), Condition::Disconnected);
-    assert_eq!(shown(Mirroring { pending_failover: true, ..away(Role::Primary) }), Condition::PendingFailover);
-    let suspended = DatabaseReplicaState {
-        suspended: Some(SuspendReason::Partner),
-        ..copy(SyncState::NotSynchronizing)
-    };
+    assert_eq!(
+        shown(Mirroring { pending_failover: true, ..away(Role::Primary) }),
+        Condition::PendingFailover
+    );
+    let suspended =
+        DatabaseReplicaState { suspended: Some(SuspendReason::Partner), ..copy(SyncState::NotSynchronizing) };
     let remote = |copy| Mirroring { remote: Some(copy), ..session(Role::Primary) };
     assert_eq!(shown(remote(suspended)), Condition::Suspended);
     assert_eq!(shown(remote(copy(SyncState::Synchronizing))), Condition::Synchronizing);
