@@ -61,7 +61,10 @@ impl Pair {
         let mut config = GroupConfig::new(GROUP, "AG", options);
         for i in 0..2 {
             let url = format!("TCP://n{i}:5022");
-            let options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, mode);
+            let mut options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, mode);
+            if mirroring {
+                options.seeding_mode = SeedingMode::Automatic;
+            }
             config.replicas.push(Replica::new(replica(i), format!("n{i}"), options));
         }
         config.databases.push(GroupDatabase::new(DATABASE, "db", 7));
@@ -658,7 +661,10 @@ fn an_old_principal_whose_tail_cannot_be_cut_is_made_anew_when_resumed() {
     pair.pass(1);
     assert_eq!(pair.answer(9), Some(Ok(())));
     pair.cut = false;
-    pair.connect();
+    for i in 0..2 {
+        pair.event(i, Event::Connected { peer: instance(1 - i), name: format!("N{}", 1 - i) });
+    }
+    pair.pass(2);
     let suspended = |pair: &Pair| pair.status(0).databases[0].suspended;
     assert_eq!(suspended(&pair), Some(SuspendReason::Partner), "its tail is kept");
     pair.command(1, 10, Command::Resume { database: DATABASE });
