@@ -253,7 +253,9 @@ fn two_partners_change_roles_and_lose_nothing() {
     two.until(STATE, "4 PRINCIPAL");
     one.kill();
     two.until(STATE, "1 PRINCIPAL");
-    two.run("INSERT shop.dbo.t VALUES (100, N'lost'); USE shop; CHECKPOINT; INSERT dbo.t VALUES (101, N'lost')");
+    two.run(
+        "INSERT shop.dbo.t VALUES (100, N'lost'); USE shop; CHECKPOINT; INSERT dbo.t VALUES (101, N'lost')",
+    );
     two.kill();
     one.start();
     one.until(STATE, "1 MIRROR");
