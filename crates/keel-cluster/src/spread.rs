@@ -102,6 +102,11 @@ impl Group {
 
     pub(crate) fn beat_from(&mut self, cx: &mut Cx<'_>, peer: InstanceId, beat: GroupBeat) {
         if self.local.gone {
+            // A mirror has ended the session while its principal could not be told.
+            if self.config.options.cluster_type.is_mirroring() && self.config.primary_instance() == Some(peer)
+            {
+                cx.send(peer, Msg::Drop { group: self.config.id });
+            }
             return;
         }
         self.epoch_seen = self.epoch_seen.max(beat.stamp.epoch);

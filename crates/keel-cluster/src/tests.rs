@@ -673,3 +673,27 @@ fn an_old_principal_whose_tail_cannot_be_cut_is_made_anew_when_resumed() {
     let asked = Action::ExpectSeed { peer: instance(1), database: DATABASE };
     assert!(pair.done.iter().any(|(i, action)| *i == 0 && *action == asked));
 }
+
+#[test]
+fn a_session_that_the_mirror_has_ended_alone_ends_when_they_meet() {
+    let mut pair = mirroring_pair();
+    pair.event(1, expected(7, 0));
+    pair.connect();
+    pair.follow(0);
+    for i in 0..2 {
+        pair.event(i, Event::Disconnected { peer: instance(1 - i) });
+    }
+    pair.command(1, 9, Command::DropGroup { group: GROUP });
+    assert_eq!(pair.answer(9), Some(Ok(())));
+    let released = |pair: &Pair, i: usize, writable| {
+        let release = Action::Release { database: DATABASE, writable };
+        pair.done.iter().any(|(at, action)| *at == i && *action == release)
+    };
+    assert!(released(&pair, 1, false) && !released(&pair, 0, true));
+    for i in 0..2 {
+        pair.event(i, Event::Connected { peer: instance(1 - i), name: format!("N{}", 1 - i) });
+    }
+    pair.pass(2);
+    assert!(released(&pair, 0, true), "the principal's copy stands alone");
+    assert!(pair.nodes.iter().all(|node| node.status().is_empty()));
+}

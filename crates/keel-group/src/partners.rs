@@ -275,27 +275,44 @@ impl Groups {
         self.command(create, CREATE_MAX).map_err(SessionFailure::Refused)?;
         let begun = self.until_following(group);
         if begun.is_err() {
+            // Somebody may want to begin another one in its place. Who has not entered this one expects it still.
+            self.expect_another(group, session);
             // What is wrong has a name already; if this fails too, OFF remains.
             let _ = self.end_session(group, &session.store);
         }
         begun
     }
 
-    /// Puts a session in the place of another one with the same mirror.
+    /// Has the mirror of a session expect another one in its place.
+    fn expect_another(&self, group: GroupId, session: &Session) -> bool {
+        let mirror = self.shared.peer_named(&session.mirror.name);
+        let (Some(log), Some(mirror)) = (session.store.log(), mirror) else { return false };
+        let url = session.principal.url.clone();
+        let question = Question::ExpectAnew { group, log_id: log.log_id(), url };
+        self.shared.ask(mirror.instance, &question, ANSWER_MAX) == Some(Answer::Done(true))
+    }
+
+    /// Puts a session in the place of another one with the same mirror. When it does not begin, the first of `else_these` that
+    /// does takes its place; the answer is about the wanted one.
     pub fn replace_session(
         &self,
         old: GroupId,
-        mirror: InstanceId,
-        session: &Session,
+        wanted: &Session,
+        else_these: &[Session],
     ) -> Result<(), SessionFailure> {
-        let log_id = session.store.log().ok_or(SessionFailure::NoLog)?.log_id();
-        let url = session.principal.url.clone();
-        let question = Question::ExpectAnew { group: old, log_id, url };
-        if self.shared.ask(mirror, &question, ANSWER_MAX) != Some(Answer::Done(true)) {
+        if !self.expect_another(old, wanted) {
             return Err(SessionFailure::NotConnected);
         }
-        self.end_session(old, &session.store).map_err(SessionFailure::Refused)?;
-        self.begin_session(session)
+        self.end_session(old, &wanted.store).map_err(SessionFailure::Refused)?;
+        let begun = self.begin_session(wanted);
+        if begun.is_err() && !else_these.iter().any(|other| self.begin_session(other).is_ok()) {
+            let text = format!(
+                "The mirroring session of database '{}' could not be begun again: set the partner anew on both servers.",
+                wanted.database
+            );
+            self.shared.note(None, &text);
+        }
+        begun
     }
 
     /// Ends a session of which this instance is the principal; the database stands alone when this returns.

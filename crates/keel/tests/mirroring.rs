@@ -275,6 +275,16 @@ fn two_partners_change_roles_and_lose_nothing() {
     assert_eq!(rows(two), before);
     assert_eq!(two.value("SELECT b FROM shop.dbo.t WHERE a = 100"), "kept");
 
+    // Both die; the principal comes back alone, and cannot know whether the mirror was made to serve meanwhile. Who knows says so.
+    two.kill();
+    one.kill();
+    two.start();
+    until_refused(two, "SELECT * FROM shop.dbo.t", "956");
+    two.run("ALTER DATABASE shop SET PARTNER FORCE_SERVICE_ALLOW_DATA_LOSS");
+    two.until("SELECT b FROM shop.dbo.t WHERE a = 100", "kept");
+    one.start();
+    synchronized(two, one);
+
     // OFF: the principal stands alone, the mirror takes log again, and both are free for another session.
     two.run("ALTER DATABASE shop SET PARTNER OFF");
     two.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_guid IS NOT NULL", "0");
@@ -285,8 +295,13 @@ fn two_partners_change_roles_and_lose_nothing() {
     one.run(&format!("ALTER DATABASE shop SET PARTNER = 'TCP://{}'", two.endpoint()));
     two.run(&format!("ALTER DATABASE shop SET PARTNER = 'TCP://{}'", one.endpoint()));
     synchronized(two, one);
+    // The mirror ends it while the principal is away, which does so too when it is back.
+    two.kill();
+    one.until(STATE, "1 MIRROR");
     one.run("ALTER DATABASE shop SET PARTNER OFF");
+    two.start();
     two.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_guid IS NOT NULL", "0");
+    two.until("SELECT COUNT(*) FROM shop.dbo.t WHERE a = 6", "1");
     one.run("RESTORE DATABASE shop WITH RECOVERY");
     assert_eq!(rows(one), rows(two));
     servers.nodes.iter_mut().for_each(Instance::stop);
@@ -372,4 +387,46 @@ fn a_witness_makes_failovers_automatic() {
 #[test]
 fn members_of_a_cluster_need_no_certificates() {
     with_a_witness(&mut Servers::by_token("cluster", 3));
+}
+
+/// Two databases between the same two instances, one made while the other is written: they share the connection.
+#[test]
+fn sessions_share_the_connection_and_a_witness_that_will_not_is_done_without() {
+    let mut servers = Servers::by_certificates("several", 3);
+    servers.mirror();
+    let [one, two, three] = &mut servers.nodes[..] else { unreachable!("three were made") };
+    let began = load(one, 1000);
+    let file = servers.dir.join("other.bak").display().to_string();
+    one.run(&format!("CREATE DATABASE other; BACKUP DATABASE other TO DISK = N'{file}'"));
+    two.run(&format!("RESTORE DATABASE other FROM DISK = N'{file}' WITH NORECOVERY"));
+    let lost = "SELECT COUNT(*) FROM sys.dm_keel_health_log WHERE message LIKE '%is lost%'";
+    let before = one.value(lost);
+    two.run(&format!("ALTER DATABASE other SET PARTNER = 'TCP://{}'", one.endpoint()));
+    assert_eq!(one.value(lost), before);
+    // The mirror dies before the session begins, and expects it still.
+    two.kill();
+    two.start();
+    one.until("SELECT mirroring_state FROM sys.database_mirroring WHERE DB_NAME(database_id) = 'shop'", "4");
+    let before = one.value(lost);
+    one.run(&format!("ALTER DATABASE other SET PARTNER = 'TCP://{}'", two.endpoint()));
+    one.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_state = 4", "2");
+    two.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_state = 4", "2");
+    assert_eq!(one.value("SELECT COUNT(*) FROM sys.dm_db_mirroring_connections"), "1");
+    assert_eq!(one.value(lost), before);
+
+    // A member of another cluster is no witness; the session is as it was, and commits went on.
+    keel(&["init", "--endpoint", &three.endpoint()], three);
+    refused(one, &format!("ALTER DATABASE shop SET WITNESS = 'TCP://{}'", three.endpoint()), "1456");
+    one.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_state = 4 AND mirroring_witness_state = 0", "2");
+    two.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_state = 4", "2");
+    let here = one.value("SELECT MAX(a) FROM shop.dbo.t");
+    one.until(&format!("SELECT IIF(MAX(a) > {here} + 20, 'goes on', 'not yet') FROM shop.dbo.t"), "goes on");
+    one.kill();
+    let keys = acknowledged(began);
+    two.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_state = 1", "2");
+    two.run("ALTER DATABASE shop SET PARTNER FORCE_SERVICE_ALLOW_DATA_LOSS");
+    let there = format!("SELECT COUNT(*) FROM shop.dbo.t WHERE a BETWEEN 1000 AND {}", keys.last().unwrap());
+    two.until(&there, &keys.len().to_string());
+    two.stop();
+    three.stop();
 }

@@ -198,6 +198,11 @@ impl Replication {
             let ended = self.groups.end_session(found.config.id, &entry.store);
             return ended.map_err(|e| refused(database, server, &e));
         }
+        if found.config.primary == Some(found.own.id) && self.force_service(database).is_ok() {
+            // The last principal, which waited for the mirror: whoever ends the session there wants its copy to stand alone.
+            let ended = self.groups.end_session(found.config.id, &entry.store);
+            return ended.map_err(|e| refused(database, server, &e));
+        }
         let ended = self.groups.command(Command::DropGroup { group: found.config.id }, TIMEOUT);
         ended.map_err(|e| refused(database, server, &e))?;
         self.until_left(database)
@@ -235,42 +240,24 @@ impl Replication {
         if now.map(str::to_lowercase) == url.map(str::to_lowercase) {
             return Ok(());
         }
-        let mirror = found.partner.instance.ok_or_else(errors::witness_needs_all)?;
         let witness = match url {
             None => None,
             Some(url) => {
                 let (instance, name) = self.groups.meet(url).map_err(|e| self.unreachable(url, &e))?;
-                if instance == mirror || instance.0 == self.groups.instance_id() {
+                if [&found.own, &found.partner].iter().any(|partner| partner.instance == Some(instance)) {
                     return Err(errors::witness_is_partner());
                 }
                 Some(Side { name, url: url.to_owned(), clients: None })
             }
         };
-        let session = found.with_witness(&entry, witness);
-        let replaced = self.groups.replace_session(found.config.id, mirror, &session);
-        let Err(failure) = replaced else { return Ok(()) };
-        if self.found(database).is_err() {
-            self.go_back(database, &found, &entry);
-        }
-        Err(match failure {
+        let wanted = found.with_witness(&entry, witness);
+        // As it was, without a witness if need be.
+        let else_these = [found.witness().map(side), None].map(|witness| found.with_witness(&entry, witness));
+        let replaced = self.groups.replace_session(found.config.id, &wanted, &else_these);
+        replaced.map_err(|failure| match failure {
             SessionFailure::NotEntered(server) => errors::partner_not_told(server),
             _ => errors::witness_needs_all(),
         })
-    }
-
-    /// The session that was to be replaced is ended, the new one did not begin: as it was, without a witness if need be.
-    fn go_back(&self, database: &str, found: &Found, entry: &DatabaseEntry) {
-        let witness = found.witness().map(side);
-        let plain = std::iter::once(None).filter(|_| witness.is_some());
-        for witness in std::iter::once(witness.clone()).chain(plain) {
-            if self.groups.begin_session(&found.with_witness(entry, witness)).is_ok() {
-                return;
-            }
-        }
-        let text = format!(
-            "The mirroring session of database '{database}' could not be begun again. Set the partner on both servers."
-        );
-        self.host.log.entry("Mirroring", &text);
     }
 }
 
