@@ -111,27 +111,39 @@ fn refused(node: &Instance, batch: &str, number: &str) {
     assert!(!output.status.success() && said.contains(&format!("Msg {number},")), "{batch}: {said}");
 }
 
-/// Inserts rows one by one until it is refused, from key `from`; the keys whose inserts were acknowledged are printed.
-fn load(node: &Instance, from: u32) -> std::process::Child {
-    let batch = format!(
-        "SET NOCOUNT ON; SET XACT_ABORT ON; DECLARE @a int = {from}; DECLARE @said nvarchar(20);
-         WHILE 1 = 1
-         BEGIN
-             INSERT dbo.t VALUES (@a, N'load');
-             SET @said = CONVERT(nvarchar(20), @a);
-             RAISERROR (@said, 0, 1) WITH NOWAIT;
-             SET @a += 1
-         END"
-    );
-    let mut command = Command::new(KEEL);
-    command.args(["sql", "-S", &node.server(), "-d", "shop", "-P", PASSWORD, "-C", "-b", "-Q", &batch]);
-    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+/// Inserts rows one by one until it is refused.
+struct Load {
+    child: std::process::Child,
+    /// What it prints: the keys whose inserts were acknowledged.
+    said: PathBuf,
 }
 
-/// Ends with the server that it loads; returns the acknowledged keys.
-fn acknowledged(load: std::process::Child) -> Vec<u32> {
-    let output = load.wait_with_output().unwrap();
-    String::from_utf8_lossy(&output.stdout).lines().filter_map(|line| line.trim().parse().ok()).collect()
+impl Load {
+    /// From this key on.
+    fn begin(node: &Instance, from: u32) -> Load {
+        let batch = format!(
+            "SET NOCOUNT ON; SET XACT_ABORT ON; DECLARE @a int = {from}; DECLARE @said nvarchar(20);
+             WHILE 1 = 1
+             BEGIN
+                 INSERT dbo.t VALUES (@a, N'load');
+                 SET @said = CONVERT(nvarchar(20), @a);
+                 RAISERROR (@said, 0, 1) WITH NOWAIT;
+                 SET @a += 1
+             END"
+        );
+        let said = node.data.with_extension(format!("load{from}"));
+        let mut command = Command::new(KEEL);
+        command.args(["sql", "-S", &node.server(), "-d", "shop", "-P", PASSWORD, "-C", "-b", "-Q", &batch]);
+        command.stdout(std::fs::File::create(&said).unwrap()).stderr(Stdio::null());
+        Load { child: command.spawn().unwrap(), said }
+    }
+
+    /// It ends with the server that it loads.
+    fn acknowledged(mut self) -> Vec<u32> {
+        self.child.wait().unwrap();
+        let said = std::fs::read_to_string(&self.said).unwrap();
+        said.lines().filter_map(|line| line.trim().parse().ok()).collect()
+    }
 }
 
 /// What a login to the database is told about where else to find it.
@@ -185,10 +197,10 @@ fn two_partners_change_roles_and_lose_nothing() {
     refused(two, "ALTER DATABASE shop SET PARTNER FORCE_SERVICE_ALLOW_DATA_LOSS", "1455");
 
     // A planned failover, with a load that it cuts off: what was acknowledged is there.
-    let began = load(one, 1000);
+    let began = Load::begin(one, 1000);
     one.until("SELECT IIF(MAX(a) > 1050, 'loaded', 'not yet') FROM shop.dbo.t", "loaded");
     one.run("ALTER DATABASE shop SET PARTNER FAILOVER");
-    let keys = acknowledged(began);
+    let keys = began.acknowledged();
     assert!(keys.len() > 50, "{}", keys.len());
     synchronized(two, one);
     let last = keys.last().unwrap();
@@ -209,10 +221,10 @@ fn two_partners_change_roles_and_lose_nothing() {
     synchronized(two, one);
 
     // The principal dies under load; the mirror is made to serve. SAFETY FULL: nothing acknowledged is lost.
-    let began = load(two, 5000);
+    let began = Load::begin(two, 5000);
     two.until("SELECT IIF(MAX(a) > 5050, 'loaded', 'not yet') FROM shop.dbo.t", "loaded");
     two.kill();
-    let keys = acknowledged(began);
+    let keys = began.acknowledged();
     one.until(STATE, "1 MIRROR");
     one.run("ALTER DATABASE shop SET PARTNER FORCE_SERVICE_ALLOW_DATA_LOSS");
     let there = format!("SELECT COUNT(*) FROM shop.dbo.t WHERE a BETWEEN 5000 AND {}", keys.last().unwrap());
@@ -316,7 +328,7 @@ fn with_a_witness(servers: &mut Servers) {
     refused(one, &format!("ALTER DATABASE shop SET WITNESS = 'TCP://{}'", two.endpoint()), "1429");
     refused(one, &format!("ALTER DATABASE shop SET WITNESS = 'TCP://{}:1'", three.ip), "1418");
     refused(two, &format!("ALTER DATABASE shop SET WITNESS = 'TCP://{}'", three.endpoint()), "1470");
-    let began = load(one, 1000);
+    let began = Load::begin(one, 1000);
     one.until("SELECT IIF(MAX(a) > 1020, 'loaded', 'not yet') FROM shop.dbo.t", "loaded");
     // Commits go on meanwhile.
     one.run(&format!("ALTER DATABASE shop SET WITNESS = 'TCP://{}'", three.endpoint()));
@@ -333,7 +345,7 @@ fn with_a_witness(servers: &mut Servers) {
     let here = one.value("SELECT MAX(a) FROM shop.dbo.t");
     one.until(&format!("SELECT IIF(MAX(a) > {here} + 20, 'goes on', 'not yet') FROM shop.dbo.t"), "goes on");
     one.kill();
-    let keys = acknowledged(began);
+    let keys = began.acknowledged();
     let there = format!("SELECT COUNT(*) FROM shop.dbo.t WHERE a BETWEEN 1000 AND {}", keys.last().unwrap());
     two.until(&there, &keys.len().to_string());
     two.run("INSERT shop.dbo.t VALUES (2, N'failed over')");
@@ -395,7 +407,7 @@ fn sessions_share_the_connection_and_a_witness_that_will_not_is_done_without() {
     let mut servers = Servers::by_certificates("several", 3);
     servers.mirror();
     let [one, two, three] = &mut servers.nodes[..] else { unreachable!("three were made") };
-    let began = load(one, 1000);
+    let began = Load::begin(one, 1000);
     let file = servers.dir.join("other.bak").display().to_string();
     one.run(&format!("CREATE DATABASE other; BACKUP DATABASE other TO DISK = N'{file}'"));
     two.run(&format!("RESTORE DATABASE other FROM DISK = N'{file}' WITH NORECOVERY"));
@@ -415,14 +427,18 @@ fn sessions_share_the_connection_and_a_witness_that_will_not_is_done_without() {
     assert_eq!(one.value(lost), before);
 
     // A member of another cluster is no witness; the session is as it was, and commits went on.
-    keel(&["init", "--endpoint", &three.endpoint()], three);
+    three.run(&format!(
+        "CREATE AVAILABILITY GROUP own FOR REPLICA ON N'NODE3' WITH
+            (ENDPOINT_URL = N'TCP://{}', AVAILABILITY_MODE = SYNCHRONOUS_COMMIT, FAILOVER_MODE = MANUAL)",
+        three.endpoint()
+    ));
     refused(one, &format!("ALTER DATABASE shop SET WITNESS = 'TCP://{}'", three.endpoint()), "1456");
     one.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_state = 4 AND mirroring_witness_state = 0", "2");
     two.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_state = 4", "2");
     let here = one.value("SELECT MAX(a) FROM shop.dbo.t");
     one.until(&format!("SELECT IIF(MAX(a) > {here} + 20, 'goes on', 'not yet') FROM shop.dbo.t"), "goes on");
     one.kill();
-    let keys = acknowledged(began);
+    let keys = began.acknowledged();
     two.until("SELECT COUNT(*) FROM sys.database_mirroring WHERE mirroring_state = 1", "2");
     two.run("ALTER DATABASE shop SET PARTNER FORCE_SERVICE_ALLOW_DATA_LOSS");
     let there = format!("SELECT COUNT(*) FROM shop.dbo.t WHERE a BETWEEN 1000 AND {}", keys.last().unwrap());
