@@ -391,18 +391,20 @@ impl Shared {
         if let Some(peer) = connected.next() {
             return Ok((peer.instance, peer.name.clone()));
         }
-        let trusted = |fingerprint| self.trust.knows(fingerprint);
-        let met = handshake::dial(address, &self.tls(), &self.own(), trusted, None)?;
+        let tls = self.tls();
+        let trusted = |fingerprint| fingerprint == tls.fingerprint() || self.trust.knows(fingerprint);
+        let met = match handshake::dial(address, &tls, &self.own(), trusted, None) {
+            Err(ConnectError::Itself) => {
+                return Ok((InstanceId(self.identity.instance), self.name.clone()));
+            }
+            met => met?,
+        };
         let instance = InstanceId(Uuid::from_bytes(met.peer.instance));
         if !self.trust.allows(met.fingerprint, instance.0) {
             met.link.close();
             return Err(ConnectError::PeerUntrusted(address.to_owned()));
         }
         let name = met.peer.name.clone();
-        if instance.0 == self.identity.instance {
-            met.link.close();
-            return Ok((instance, name));
-        }
         let refused = |e: GroupError| ConnectError::Refused(e.to_string());
         // It may have called here already, under an address that was not known to be its own: that connection is on its way out.
         let older = self.peer(instance);

@@ -220,6 +220,10 @@ fn two_partners_change_roles_and_lose_nothing() {
     one.start();
     synchronized(two, one);
 
+    // Of two that are one there is no session.
+    let own = format!("TCP://{}", two.endpoint());
+    refused(two, &format!("CREATE DATABASE alone; ALTER DATABASE alone SET PARTNER = '{own}'"), "1452");
+
     // The principal dies under load; the mirror is made to serve. SAFETY FULL: nothing acknowledged is lost.
     let began = Load::begin(two, 5000);
     two.until("SELECT IIF(MAX(a) > 5050, 'loaded', 'not yet') FROM shop.dbo.t", "loaded");
