@@ -23,6 +23,10 @@
 //! itself, or because the endpoint's SQL configuration names its certificate. Members introduce each other, so one token is
 //! enough for any number of instances; and whoever came with one becomes a member of the issuer's cluster. TLS is 1.3 only, with a certificate on both sides.
 //!
+//! ## Mirroring
+//! A session of database mirroring is a group that two instances make by name of each other's endpoints (module `partners`): each
+//! meets the other, the mirror notes what it expects, the principal asks for that and creates the group.
+//!
 //! ## Invariants
 //! * Actions are carried out in the order in which the machine decided them; nothing that waits is done under its lock.
 //! * Blocks of one database reach one peer in log order, whoever sends them.

@@ -49,7 +49,7 @@ pub trait SqlSession {
         None
     }
     /// Where the client is to look for the database when it is not here any more.
-    fn failover_partner(&self) -> Option<String> {
+    fn failover_partner(&self) -> Option<&str> {
         None
     }
     /// The session begins, or is taken from a pool: error 17892 when a trigger refuses it.
@@ -129,7 +129,7 @@ impl SqlSession for Session {
     fn route(&self) -> Option<(&str, u16)> {
         Session::route(self)
     }
-    fn failover_partner(&self) -> Option<String> {
+    fn failover_partner(&self) -> Option<&str> {
         Session::failover_partner(self)
     }
     fn log_on(&mut self, pooled: bool) -> Result<()> {

@@ -428,7 +428,7 @@ fn answer(
         EnvChange::Routing { host: host.to_owned(), port }.put(out, dialect);
     }
     if let Some(partner) = session.failover_partner() {
-        EnvChange::MirrorPartner(partner).put(out, dialect);
+        EnvChange::MirrorPartner(partner.to_owned()).put(out, dialect);
     }
     EnvChange::PacketSize { new: packet_bytes, old: PACKET_BYTES_DEFAULT }.put(out, dialect);
     let mut acknowledged = Vec::new();
