@@ -362,6 +362,21 @@ fn with_a_witness(servers: &mut Servers) {
     two.run("ALTER DATABASE shop SET PARTNER FAILOVER");
     synchronized(one, two);
 
+    // A principal that stands still is one no more when it goes on: what it acknowledged is at the new one.
+    let began = Load::begin(one, 500_000);
+    one.until("SELECT IIF(MAX(a) > 500020, 'loaded', 'not yet') FROM shop.dbo.t", "loaded");
+    one.signal(libc::SIGSTOP);
+    two.until(WITNESS, "CONNECTED PRINCIPAL");
+    two.run("INSERT shop.dbo.t VALUES (4, N'while it stood still')");
+    one.signal(libc::SIGCONT);
+    let keys = began.acknowledged();
+    let last = keys.last().unwrap();
+    let there = format!("SELECT COUNT(*) FROM shop.dbo.t WHERE a BETWEEN 500000 AND {last}");
+    two.until(&there, &keys.len().to_string());
+    synchronized(two, one);
+    two.run("ALTER DATABASE shop SET PARTNER FAILOVER");
+    synchronized(one, two);
+
     // A principal that sees neither partner nor witness does not serve; with one of them back it does.
     two.kill();
     three.kill();
