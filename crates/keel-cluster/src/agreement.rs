@@ -9,7 +9,7 @@
 
 use crate::action::{Action, FenceReason, LogEvent};
 use crate::cluster::{Cluster, Proposal, Sight};
-use crate::config::{ClusterType, FailoverMode, GroupConfig, GroupRecord, Replica, Stamp};
+use crate::config::{FailoverMode, GroupConfig, GroupRecord, Replica, Stamp};
 use crate::event::{CommandError, Fitness};
 use crate::group::{Group, Role};
 use crate::ids::{GroupDatabaseId, ReplicaId};
@@ -22,7 +22,7 @@ use keel_base::Lsn;
 impl Group {
     /// Its configuration is kept by the cluster's store.
     pub(crate) fn clustered(&self) -> bool {
-        self.config.options.cluster_type == ClusterType::Wsfc
+        self.config.options.cluster_type.is_by_vote()
     }
 
     /// The newest configuration that is known to be agreed.

@@ -340,8 +340,14 @@ impl Group {
     }
 
     pub(crate) fn drop_from(&mut self, cx: &mut Cx<'_>, peer: InstanceId) {
-        if self.is_primary() && self.config.replica_of(peer).is_some() {
+        let Some(replica) = self.config.replica_of(peer).map(|r| r.id) else { return };
+        if self.is_primary() {
             self.drop_all(cx);
+        } else if self.config.options.cluster_type.is_mirroring() && self.config.primary == Some(self.me) {
+            // The mirror has ended the session, and did not become the principal before: nobody else leads. Once this replica leads
+            // again it hears the same and ends the session too.
+            self.heard.insert(replica);
+            self.settle(cx);
         }
     }
 

@@ -145,6 +145,22 @@ pub enum ClusterType {
     External,
     /// Catalog value 2: an operator.
     None,
+    /// The group is a database mirroring session without a witness: an operator.
+    Mirroring,
+    /// It is one with a witness, the configuration-only replica: the built-in cluster.
+    WitnessedMirroring,
+}
+
+impl ClusterType {
+    /// The configuration is kept by the votes of the built-in cluster.
+    pub fn is_by_vote(self) -> bool {
+        matches!(self, ClusterType::Wsfc | ClusterType::WitnessedMirroring)
+    }
+
+    /// A database mirroring session: one database, a principal, a mirror, perhaps a witness. Users see no group.
+    pub fn is_mirroring(self) -> bool {
+        matches!(self, ClusterType::Mirroring | ClusterType::WitnessedMirroring)
+    }
 }
 
 /// `DTC_SUPPORT`.

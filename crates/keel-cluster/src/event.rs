@@ -7,6 +7,7 @@ use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, Ses
 use crate::message::Msg;
 use keel_base::{Epoch, Lsn};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What is known of a copy's log at one moment, while nothing is being written to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,15 @@ pub enum ReceiveFailure {
     WriteFailed,
     /// Redo failed (suspend reason 2).
     RedoFailed,
+}
+
+/// A mirroring session whose mirror this instance is to be: its copy waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ExpectedSession {
+    /// Identity of the database's log.
+    pub log_id: u32,
+    /// Who is to be the principal.
+    pub principal: InstanceId,
 }
 
 /// Something that happened. `peer` is always the instance on the other end of an authenticated connection.
@@ -262,6 +272,8 @@ pub enum Event {
         /// Whether the copy is whole.
         completed: bool,
     },
+    /// The mirroring sessions that this instance is to be the mirror of, all of them; nothing is remembered over a restart.
+    Expecting(BTreeSet<ExpectedSession>),
     /// An operator speaks.
     Command {
         /// Named in the answer.

@@ -272,7 +272,10 @@ impl Group {
 
     /// A group this instance has just become a member of; nothing is durable yet.
     pub(crate) fn joined(config: GroupConfig, me: ReplicaId, now: Duration) -> Group {
-        let mut group = Group::new(config, me, LocalState::default(), now);
+        // A mirror that cannot follow any more is made anew without further ado; its principal is the only one who could ask.
+        let may_create_databases = config.options.cluster_type.is_mirroring();
+        let local = LocalState { may_create_databases, ..LocalState::default() };
+        let mut group = Group::new(config, me, local, now);
         group.store.durable.stamp = Stamp::default();
         group.store.durable.primary = None;
         group

@@ -140,6 +140,13 @@
 //! | a restarted member | the other members' logs | it does not lead before | they show them, or ten seconds; also for one with a longer log that does not lead |
 //! | a member whose log lacks what it once held | who has the rest | it does not lead before | a primary to follow, or an operator's force |
 //!
+//! ## Mirroring sessions
+//! A session of database mirroring is a group of one database, with a principal (the primary), a mirror (the other synchronous or
+//! asynchronous replica) and perhaps a witness (a configuration-only replica, which makes the group one of the cluster:
+//! [`ClusterType::WitnessedMirroring`]). It differs in how it is entered: nobody says JOIN. The mirror takes up the offer that it
+//! was told to expect ([`Event::Expecting`]: whose, and of which log), the witness any that names it. And RESUME after a forced
+//! failover is consent enough to make a copy anew that cannot be cut.
+//!
 //! ## Deliberately absent
 //! Threads, clocks, sockets, disks, log files, SQL, and any decision by the shell: it reports and obeys. CLUSTER_TYPE
 //! = EXTERNAL is treated as NONE. No time is compared between instances, and no safety rests on a time-out.
@@ -178,7 +185,8 @@ pub use config::{
     Replica, ReplicaOptions, SecondaryConnections, SeedingMode, Stamp, SuspendReason,
 };
 pub use event::{
-    Command, CommandError, CopyPositions, Event, Fitness, LogFacts, ReceiveFailure, SendFailure,
+    Command, CommandError, CopyPositions, Event, ExpectedSession, Fitness, LogFacts, ReceiveFailure,
+    SendFailure,
 };
 pub use ids::{ClusterId, CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, SessionId};
 pub use message::{DecodeError, Msg, RefuseReason};

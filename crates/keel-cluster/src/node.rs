@@ -4,16 +4,16 @@
 use crate::action::{Action, LogEntry, LogEvent};
 use crate::cluster::{Cluster, Drained, Proposal, Pulse, Pulsed, Sight};
 use crate::config::{ClusterType, GroupConfig, GroupRecord};
-use crate::event::{Command, CommandError, Event, Fitness};
+use crate::event::{Command, CommandError, Event, ExpectedSession, Fitness};
 use crate::group::Group;
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, SessionId};
 use crate::message::Msg;
 use crate::status::{ClusterStatus, GroupStatus, PrimaryPlace};
 use crate::store::StoreRecord;
-use crate::timing::{BEAT_EVERY, ClusterOptions, JOIN_WAIT_MAX, TICK_EVERY};
+use crate::timing::{BEAT_EVERY, ClusterOptions, TICK_EVERY};
 use keel_base::Lsn;
 use keel_base::env::sim::SplitMix;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Who this instance is.
@@ -71,6 +71,8 @@ macro_rules! sight {
         Sight { me: $node.me.instance, peers: &$node.peers, now: $node.now }
     };
 }
+
+mod invitations;
 
 impl Cx<'_> {
     pub(crate) fn connected(&self, peer: InstanceId) -> bool {
@@ -130,6 +132,8 @@ pub struct Node {
     /// Groups whose primary wants this instance: the newest offer of each.
     offers: BTreeMap<GroupId, (InstanceId, GroupConfig)>,
     joins: Vec<PendingJoin>,
+    /// Mirroring sessions that this instance is to be the mirror of, as soon as their principal offers them.
+    expected: BTreeSet<ExpectedSession>,
     cluster: Cluster,
     /// Configurations that groups want in the store.
     proposals: Vec<Proposal>,
@@ -158,6 +162,7 @@ impl Node {
             groups,
             offers: BTreeMap::new(),
             joins: Vec::new(),
+            expected: BTreeSet::new(),
             cluster: Cluster::new(store, ClusterOptions::default(), now),
             proposals: Vec::new(),
             ticked: now,
@@ -375,6 +380,7 @@ impl Node {
             Event::Unhealthy { group, reason } => self.health(group, Fitness::Unfit(reason), out),
             Event::Recovering { group, reason } => self.health(group, Fitness::Recovering(reason), out),
             Event::Healthy { group } => self.health(group, Fitness::Fit, out),
+            Event::Expecting(sessions) => self.expected = sessions,
             Event::Command { id, command } => self.command(id, command, out),
             Event::DatabaseOpened { database, facts } => {
                 self.for_database(database, out, |g, cx| g.database_opened(cx, database, facts));
@@ -504,75 +510,6 @@ impl Node {
         }
     }
 
-    fn invited(&mut self, peer: InstanceId, config: GroupConfig, out: &mut Vec<Action>) {
-        let Some(mine) = config.replica_named(&self.me.server_name) else { return };
-        if mine.instance == Some(self.me.instance) {
-            // It had joined, and lost the record before that was durable: the group still counts on it. Or the inviter
-            // was removed here, did not know it, and was made primary by force: the newer epoch wins.
-            self.config_from(peer, config, out);
-            return;
-        }
-        if mine.joined() || self.groups.get(&config.id).is_some_and(|g| g.exists()) {
-            return;
-        }
-        self.refuse_other_types(&config, out);
-        let asked = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
-        if asked {
-            out.push(Action::Send { peer, msg: Msg::Join { group: config.id, replica: mine.id } });
-        }
-        self.offers.insert(config.id, (peer, config));
-    }
-
-    fn config_from(&mut self, peer: InstanceId, config: GroupConfig, out: &mut Vec<Action>) {
-        let id = config.id;
-        let joining = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
-        match self.groups.get(&id) {
-            Some(group) if group.exists() || joining => {
-                self.for_group(id, out, |g, cx| g.config_from(cx, peer, config));
-            }
-            Some(_) => return,
-            None => {
-                let Some(mine) = config.replica_of(self.me.instance).map(|r| r.id) else { return };
-                if config.dropped {
-                    return;
-                }
-                self.groups.insert(id, Group::joined(config, mine, self.now));
-                self.for_group(id, out, |g, cx| g.record_joined(cx));
-            }
-        }
-        self.offers.remove(&id);
-        self.answer_joins(id, out);
-    }
-
-    fn answer_joins(&mut self, group: GroupId, out: &mut Vec<Action>) {
-        let Some(g) = self.groups.get_mut(&group).filter(|g| g.exists()) else { return };
-        let name = g.config.name.clone();
-        let (done, rest): (Vec<_>, Vec<_>) =
-            self.joins.drain(..).partition(|j| j.name.eq_ignore_ascii_case(&name));
-        self.joins = rest;
-        for join in done {
-            self.for_group(group, out, |g, _| g.reply_when_durable(join.command, Ok(())));
-        }
-    }
-
-    fn expire_joins(&mut self, out: &mut Vec<Action>) {
-        let now = self.now;
-        self.joins.retain(|join| {
-            let waiting = now < join.deadline;
-            if !waiting {
-                out.push(Action::Reply { command: join.command, result: Err(CommandError::JoinTimedOut) });
-            }
-            waiting
-        });
-        // An answer may have been lost: ask again.
-        for (group, (peer, config)) in &self.offers {
-            let asked = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
-            if let Some(mine) = config.replica_named(&self.me.server_name).filter(|_| asked) {
-                out.push(Action::Send { peer: *peer, msg: Msg::Join { group: *group, replica: mine.id } });
-            }
-        }
-    }
-
     fn command(&mut self, id: CommandId, command: Command, out: &mut Vec<Action>) {
         match command {
             Command::CreateGroup { config, log_epoch } => self.create_group(id, *config, log_epoch, out),
@@ -653,7 +590,7 @@ impl Node {
             Some((_, false)) => CommandError::ConfigurationOnly,
             Some((mine, true)) => {
                 let group = config.id;
-                if config.options.cluster_type == ClusterType::Wsfc && self.cluster.store.is_none() {
+                if config.options.cluster_type.is_by_vote() && self.cluster.store.is_none() {
                     let url = config.replica(mine).map(|r| r.options.endpoint_url.clone());
                     self.cluster.form(&self.me, url.unwrap_or_default(), &mut self.random);
                 }
@@ -664,53 +601,6 @@ impl Node {
             }
         };
         out.push(Action::Reply { command: id, result: Err(error) });
-    }
-
-    fn join(
-        &mut self,
-        id: CommandId,
-        name: String,
-        cluster_type: Option<ClusterType>,
-        out: &mut Vec<Action>,
-    ) {
-        let member =
-            self.groups.iter().find(|(_, g)| g.config.name.eq_ignore_ascii_case(&name) && !g.config.dropped);
-        if let Some((group, _)) = member {
-            let group = *group;
-            self.for_group(group, out, |g, cx| g.rejoin(cx, id));
-            return;
-        }
-        let offered = self.offers.iter().find(|(_, (_, c))| c.name.eq_ignore_ascii_case(&name));
-        if let Some((_, (peer, config))) = offered
-            && config.options.cluster_type == ClusterType::Wsfc
-            && self.peers.get(peer).is_some_and(|p| self.cluster.is_stranger(p))
-        {
-            out.push(Action::Reply { command: id, result: Err(CommandError::OtherCluster) });
-            return;
-        }
-        if let Some((group, (peer, config))) = offered
-            && let Some(mine) = config.replica_named(&self.me.server_name)
-        {
-            if cluster_type.is_some_and(|wanted| wanted != config.options.cluster_type) {
-                out.push(Action::Reply { command: id, result: Err(CommandError::ClusterTypeMismatch) });
-                return;
-            }
-            out.push(Action::Send { peer: *peer, msg: Msg::Join { group: *group, replica: mine.id } });
-        }
-        self.joins.push(PendingJoin { name, cluster_type, command: id, deadline: self.now + JOIN_WAIT_MAX });
-    }
-
-    /// Answers those who wait for a group that turns out to be of another type than they said.
-    fn refuse_other_types(&mut self, config: &GroupConfig, out: &mut Vec<Action>) {
-        self.joins.retain(|join| {
-            let fits = !join.name.eq_ignore_ascii_case(&config.name)
-                || join.cluster_type.is_none_or(|wanted| wanted == config.options.cluster_type);
-            if !fits {
-                let result = Err(CommandError::ClusterTypeMismatch);
-                out.push(Action::Reply { command: join.command, result });
-            }
-            fits
-        });
     }
 
     /// Ends the connections to those that were silent for their session time-out; and, of a primary that hears no majority, to

@@ -330,11 +330,15 @@ impl Group {
         }
         db.feed.refused = Some(reason);
         self.stop_feed(cx, database);
+        let consented = self.config.options.cluster_type.is_mirroring()
+            && self.local.databases.get(&database).is_some_and(|d| d.consented == self.config.stamp.epoch);
         let Some(db) = self.databases.get_mut(&database) else { return };
         match reason {
             RefuseReason::Suspended | RefuseReason::NotAvailable => db.feed.retry_at = cx.now + RETRY_AFTER,
             // Nothing of its own would be lost by replacing the copy.
             RefuseReason::LogGone => db.feed.reseed = true,
+            // The operator has said already that what is only here may go.
+            RefuseReason::NoCommonPoint if consented => db.feed.reseed = true,
             RefuseReason::NoCommonPoint => self.suspend(cx, database, SuspendReason::NoCommonPoint),
         }
         self.settle(cx);

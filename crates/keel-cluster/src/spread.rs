@@ -102,6 +102,11 @@ impl Group {
 
     pub(crate) fn beat_from(&mut self, cx: &mut Cx<'_>, peer: InstanceId, beat: GroupBeat) {
         if self.local.gone {
+            // A mirror has ended the session while its principal could not be told.
+            if self.config.options.cluster_type.is_mirroring() && self.config.primary_instance() == Some(peer)
+            {
+                cx.send(peer, Msg::Drop { group: self.config.id });
+            }
             return;
         }
         self.epoch_seen = self.epoch_seen.max(beat.stamp.epoch);
@@ -272,7 +277,10 @@ impl Group {
                     self.suspend(cx, database.id, SuspendReason::Partner);
                 }
                 None if local.suspended == Some(SuspendReason::Partner) => {
-                    self.local_database(database.id).suspended = None;
+                    // RESUME was given on the primary.
+                    let epoch = self.config.stamp.epoch;
+                    let local = self.local_database(database.id);
+                    (local.suspended, local.consented) = (None, epoch);
                     self.touch();
                     cx.log(self.config.id, Some(database.id), LogEvent::Resumed);
                 }

@@ -25,6 +25,8 @@ struct Pair {
     disk_stalls: bool,
     waiting: Vec<(usize, u64)>,
     ends: [Lsn; 2],
+    /// Nothing before this can be cut.
+    floors: [Lsn; 2],
     /// Everything done, without messages.
     done: Vec<(usize, Action)>,
     cut: bool,
@@ -51,25 +53,32 @@ impl Pair {
             disk_stalls: false,
             waiting: Vec::new(),
             ends: [Lsn::ZERO; 2],
+            floors: [Lsn::ZERO; 2],
             done: Vec::new(),
             cut: false,
         };
+        let mirroring = options.cluster_type.is_mirroring();
         let mut config = GroupConfig::new(GROUP, "AG", options);
         for i in 0..2 {
             let url = format!("TCP://n{i}:5022");
-            let options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, mode);
+            let mut options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, mode);
+            if mirroring {
+                options.seeding_mode = SeedingMode::Automatic;
+            }
             config.replicas.push(Replica::new(replica(i), format!("n{i}"), options));
         }
         config.databases.push(GroupDatabase::new(DATABASE, "db", 7));
         pair.command(0, 1, Command::CreateGroup { config: Box::new(config), log_epoch: Epoch(1) });
         pair.event(0, Event::DatabaseOpened { database: DATABASE, facts: pair.facts(0) });
-        pair.command(1, 2, Command::Join { name: "ag".into(), cluster_type: None });
+        if !mirroring {
+            pair.command(1, 2, Command::Join { name: "ag".into(), cluster_type: None });
+        }
         pair
     }
 
     fn facts(&self, i: usize) -> LogFacts {
         let history = vec![(Epoch(1), Lsn::ZERO)];
-        LogFacts { history, end: self.ends[i], agreed: Lsn::ZERO, floor: Lsn::ZERO, reached: Lsn::ZERO }
+        LogFacts { history, end: self.ends[i], agreed: Lsn::ZERO, floor: self.floors[i], reached: Lsn::ZERO }
     }
 
     fn connect(&mut self) {
@@ -578,4 +587,113 @@ fn a_primary_is_not_outrun_while_failovers_are_held_back() {
     run_ahead(&mut pair, 10);
     let node = pair.nodes.remove(0).with_options(options);
     assert!(!node.is_outrun(DATABASE, Lsn(10)));
+}
+
+fn mirroring_pair() -> Pair {
+    let options = GroupOptions { cluster_type: ClusterType::Mirroring, ..GroupOptions::default() };
+    Pair::with(options, FailoverMode::Manual)
+}
+
+fn expected(log_id: u32, principal: usize) -> Event {
+    Event::Expecting([ExpectedSession { log_id, principal: instance(principal) }].into())
+}
+
+#[test]
+fn a_mirror_enters_the_session_that_it_expects() {
+    let mut pair = mirroring_pair();
+    pair.event(1, expected(7, 0));
+    pair.connect();
+    assert_eq!(pair.status(1).config.id, GROUP);
+    pair.follow(0);
+    pair.write(10);
+    assert_eq!(pair.agreed(), 0, "SAFETY FULL: the mirror is waited for");
+    pair.follow(10);
+    assert_eq!(pair.agreed(), 10);
+    // The mirror is away: the principal goes on exposed.
+    pair.cut = true;
+    pair.write(20);
+    pair.pass(11);
+    assert_eq!(pair.agreed(), 20);
+}
+
+#[test]
+fn nobody_is_made_a_mirror_who_does_not_expect_it() {
+    for event in [Event::Expecting([].into()), expected(8, 0), expected(7, 1)] {
+        let mut pair = mirroring_pair();
+        pair.event(1, event);
+        pair.connect();
+        assert!(pair.nodes[1].status().is_empty());
+        assert_eq!(pair.nodes[1].invitations().count(), 0, "no group that users could join");
+        // The offer comes again.
+        pair.event(1, expected(7, 0));
+        pair.pass(2);
+        assert_eq!(pair.status(1).config.id, GROUP);
+    }
+}
+
+#[test]
+fn the_roles_of_a_session_are_swapped_without_loss() {
+    let mut pair = mirroring_pair();
+    pair.event(1, expected(7, 0));
+    pair.connect();
+    pair.write(10);
+    pair.follow(10);
+    pair.command(1, 9, Command::Failover { group: GROUP });
+    pair.pass(1);
+    assert_eq!(pair.answer(9), Some(Ok(())));
+    assert_eq!([pair.status(0).role, pair.status(1).role], [RoleStatus::Secondary, RoleStatus::Primary]);
+}
+
+#[test]
+fn an_old_principal_whose_tail_cannot_be_cut_is_made_anew_when_resumed() {
+    let mut pair = mirroring_pair();
+    pair.event(1, expected(7, 0));
+    pair.connect();
+    pair.write(10);
+    pair.follow(10);
+    pair.cut = true;
+    for i in 0..2 {
+        pair.event(i, Event::Disconnected { peer: instance(1 - i) });
+    }
+    pair.write(20);
+    pair.floors[0] = Lsn(20);
+    pair.command(1, 9, Command::ForceFailover { group: GROUP });
+    pair.pass(1);
+    assert_eq!(pair.answer(9), Some(Ok(())));
+    pair.cut = false;
+    for i in 0..2 {
+        pair.event(i, Event::Connected { peer: instance(1 - i), name: format!("N{}", 1 - i) });
+    }
+    pair.pass(2);
+    let suspended = |pair: &Pair| pair.status(0).databases[0].suspended;
+    assert_eq!(suspended(&pair), Some(SuspendReason::Partner), "its tail is kept");
+    pair.command(1, 10, Command::Resume { database: DATABASE });
+    pair.pass(2);
+    assert_eq!(suspended(&pair), None);
+    let asked = Action::ExpectSeed { peer: instance(1), database: DATABASE };
+    assert!(pair.done.iter().any(|(i, action)| *i == 0 && *action == asked));
+}
+
+#[test]
+fn a_session_that_the_mirror_has_ended_alone_ends_when_they_meet() {
+    let mut pair = mirroring_pair();
+    pair.event(1, expected(7, 0));
+    pair.connect();
+    pair.follow(0);
+    for i in 0..2 {
+        pair.event(i, Event::Disconnected { peer: instance(1 - i) });
+    }
+    pair.command(1, 9, Command::DropGroup { group: GROUP });
+    assert_eq!(pair.answer(9), Some(Ok(())));
+    let released = |pair: &Pair, i: usize, writable| {
+        let release = Action::Release { database: DATABASE, writable };
+        pair.done.iter().any(|(at, action)| *at == i && *action == release)
+    };
+    assert!(released(&pair, 1, false) && !released(&pair, 0, true));
+    for i in 0..2 {
+        pair.event(i, Event::Connected { peer: instance(1 - i), name: format!("N{}", 1 - i) });
+    }
+    pair.pass(2);
+    assert!(released(&pair, 0, true), "the principal's copy stands alone");
+    assert!(pair.nodes.iter().all(|node| node.status().is_empty()));
 }

@@ -4,6 +4,7 @@
 //! instance: how fast is your disk, take over.
 
 use crate::measure::Measurement;
+use crate::partners::{Movement, PartnerAnswer};
 use crate::peer::Peer;
 use crate::shell::Shared;
 use keel_base::Lsn;
@@ -45,6 +46,31 @@ pub(crate) enum Question {
         /// When that was, in the host's measure.
         at: i64,
     },
+    /// Do you expect to be the mirror of this database, with me as the principal?
+    Partner {
+        /// Its name.
+        database: String,
+        /// Identity of its log.
+        log_id: u32,
+    },
+    /// I put another mirroring session in the place of this one: expect it.
+    ExpectAnew {
+        /// The session.
+        group: GroupId,
+        /// Identity of the database's log.
+        log_id: u32,
+        /// My endpoint.
+        url: String,
+    },
+    /// The session was suspended or resumed here: do that too.
+    Move {
+        /// The session.
+        group: GroupId,
+        /// Its database.
+        database: GroupDatabaseId,
+        /// What was done.
+        movement: Movement,
+    },
 }
 
 /// What can be answered.
@@ -58,6 +84,10 @@ pub(crate) enum Answer {
     TakenOver(Option<Result<(), CommandError>>),
     /// To [`Question::LogBackedUp`]: whether it is noted.
     Noted(bool),
+    /// To [`Question::Partner`].
+    Partner(PartnerAnswer),
+    /// To [`Question::ExpectAnew`] and [`Question::Move`]: whether it is done.
+    Done(bool),
 }
 
 /// As sent.
@@ -113,6 +143,15 @@ impl Shared {
                 Question::LogBackedUp { database, until, at } => {
                     let copy = shared.copy(database).filter(|copy| copy.db.role() == Role::Primary);
                     Answer::Noted(copy.is_some_and(|copy| shared.host.log_backed_up(&copy.name, until, at)))
+                }
+                Question::Partner { database, log_id } => {
+                    Answer::Partner(shared.partner_answer(peer.instance, &database, log_id))
+                }
+                Question::ExpectAnew { group, log_id, url } => {
+                    Answer::Done(shared.expect_anew(&peer, group, log_id, url))
+                }
+                Question::Move { group, database, movement } => {
+                    Answer::Done(shared.moved_by(peer.instance, (group, database), movement))
                 }
             };
             shared.answer(&peer, number, answer);

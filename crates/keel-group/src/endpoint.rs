@@ -139,8 +139,7 @@ fn judge(shared: &Shared, own: Fingerprint, fingerprint: Fingerprint, hello: &He
         return Verdict::Refuse(bye::DISABLED, ConnectError::Disabled);
     }
     if hello.instance == shared.own().instance {
-        let error = ConnectError::Refused("an instance does not connect to itself".into());
-        return Verdict::Refuse(bye::SELF, error);
+        return Verdict::Refuse(bye::SELF, ConnectError::Itself);
     }
     match hello.purpose {
         Purpose::Member if shared.trust.allows(fingerprint, Uuid::from_bytes(hello.instance)) => {

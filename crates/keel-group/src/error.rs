@@ -75,6 +75,9 @@ pub enum ConnectError {
     /// The peer's join secret has expired or was never given.
     #[error("the join token has expired or is not known there")]
     JoinRefused,
+    /// It is this instance itself that is there (35207).
+    #[error("an instance does not connect to itself")]
+    Itself,
     /// It answered with something else (35207).
     #[error("{0}")]
     Refused(String),
@@ -92,6 +95,7 @@ impl ConnectError {
             | ConnectError::PeerUntrusted(_)
             | ConnectError::Untrusted
             | ConnectError::JoinRefused
+            | ConnectError::Itself
             | ConnectError::Refused(_) => 35207,
         }
     }

@@ -7,6 +7,7 @@ use crate::handshake::{self, bye};
 use crate::host::Host;
 use crate::identity::{Certificate, Fingerprint, Identity};
 use crate::marks::Marks;
+use crate::partners::Partners;
 use crate::records::Records;
 use crate::shell::{Compression, Parts, Shared, members_of};
 use crate::stored::Stored;
@@ -92,6 +93,7 @@ impl Groups {
     ) -> Result<Groups, GroupError> {
         let identity = Identity::load_or_create(env, dir, &options.server_name)?;
         let trust = Trust::load(env, dir)?;
+        let partners = Partners::load(env, dir)?;
         let tls = Tls::new(&identity.certificate)?;
         let records = Records::new(env, dir);
         let kept = records.read_all()?;
@@ -110,6 +112,7 @@ impl Groups {
             name: options.server_name,
             host,
             trust,
+            partners,
             tls,
             machine,
             records,
@@ -122,6 +125,7 @@ impl Groups {
         if let Some(damage) = store.damage {
             shared.note(None, &damage);
         }
+        shared.tell_expected();
         let mut threads = Vec::new();
         threads.push(shared.spawn("cluster state", |shared| {
             shared.stored.run(|revision, result| shared.store_written(revision, &result));

@@ -201,6 +201,7 @@ fn refused(code: u16, text: String) -> ConnectError {
         bye::UNTRUSTED => ConnectError::Untrusted,
         bye::DISABLED => ConnectError::Disabled,
         bye::JOIN_REFUSED => ConnectError::JoinRefused,
+        bye::SELF => ConnectError::Itself,
         _ => ConnectError::Refused(text),
     }
 }

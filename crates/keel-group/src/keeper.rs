@@ -79,6 +79,7 @@ impl Shared {
             self.bind();
             self.dial();
             self.adopt();
+            self.settle_expected();
             self.watch_copies();
             if self.compression_due.swap(false, Ordering::AcqRel) {
                 self.settle_compression();
@@ -151,11 +152,13 @@ impl Shared {
         let me = keel_cluster::InstanceId(self.identity.instance);
         let machine = self.machine.lock();
         let of_group = |config: &GroupConfig| {
+            // Who keeps the configuration only has no copies, though it may have a database of that name.
+            let keeps = config.replica_of(me).is_some_and(|replica| replica.keeps_data());
             let (group, leads) = (config.id, config.primary_instance() == Some(me));
             let named =
                 |d: &GroupDatabase| Named { group, id: d.id, name: d.name.clone(), log_id: d.log_id, leads };
             let stays = |d: &&GroupDatabase| !machine.has_left(group, d.id);
-            config.databases.iter().filter(stays).map(named).collect::<Vec<_>>()
+            config.databases.iter().filter(|_| keeps).filter(stays).map(named).collect::<Vec<_>>()
         };
         machine.configs().flat_map(of_group).collect()
     }

@@ -23,6 +23,10 @@
 //! itself, or because the endpoint's SQL configuration names its certificate. Members introduce each other, so one token is
 //! enough for any number of instances; and whoever came with one becomes a member of the issuer's cluster. TLS is 1.3 only, with a certificate on both sides.
 //!
+//! ## Mirroring
+//! A session of database mirroring is a group that two instances make by name of each other's endpoints (module `partners`): each
+//! meets the other, the mirror notes what it expects, the principal asks for that and creates the group.
+//!
 //! ## Invariants
 //! * Actions are carried out in the order in which the machine decided them; nothing that waits is done under its lock.
 //! * Blocks of one database reach one peer in log order, whoever sends them.
@@ -55,6 +59,7 @@ mod marks;
 mod measure;
 pub mod networks;
 mod own_log;
+mod partners;
 mod peer;
 mod pulse;
 mod rate;
@@ -80,6 +85,7 @@ pub use groups::{CommandFailure, Groups, GroupsOptions};
 pub use host::{Host, Place, RoleChange};
 pub use identity::{Certificate, Fingerprint, Identity};
 pub use measure::{Latency, Measurement, MemberCheck, RoundTrip};
+pub use partners::{ExpectedPartner, Movement, PartnerAnswer, Session, SessionFailure, Side, modes};
 pub use seeding::{SeedingOutcome, SeedingState};
 pub use shell::Compression;
 pub use state::{GroupsState, HealthSubject, ListenerPlace, LogHealth};

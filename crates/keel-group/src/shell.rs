@@ -22,6 +22,7 @@ use crate::identity::Identity;
 use crate::lanes::LaneFailure;
 use crate::marks::Marks;
 use crate::own_log::Turns;
+use crate::partners::Partners;
 use crate::peer::{NewPeer, Peer};
 use crate::records::Records;
 use crate::seeding::Seedings;
@@ -39,7 +40,7 @@ use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -83,6 +84,9 @@ pub(crate) struct Shared {
     boot: u64,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) trust: Trust,
+    pub(crate) partners: Partners,
+    /// Where clients are taken; 0 while that is not known.
+    pub(crate) client_port: AtomicU16,
     tls: RwLock<Tls>,
     pub(crate) endpoint: Mutex<(EndpointConfig, Option<Listening>)>,
     state: RwLock<EndpointState>,
@@ -155,6 +159,7 @@ pub(crate) struct Parts {
     pub(crate) name: String,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) trust: Trust,
+    pub(crate) partners: Partners,
     pub(crate) tls: Tls,
     pub(crate) machine: Node,
     pub(crate) records: Records,
@@ -184,6 +189,8 @@ impl Shared {
             boot: parts.boot,
             host: parts.host,
             trust: parts.trust,
+            partners: parts.partners,
+            client_port: AtomicU16::new(0),
             tls: RwLock::new(parts.tls),
             endpoint: Mutex::new((none, None)),
             state: RwLock::new(EndpointState::Stopped),
@@ -568,6 +575,13 @@ impl Shared {
                     instance: Some(member.instance),
                 };
                 targets.insert(member.name.to_uppercase(), target);
+            }
+        }
+        for partner in self.partners.all() {
+            if let Some(address) = host_and_port(&partner.url) {
+                let name = partner.server_name.clone();
+                let target = Target { name, address: address.into(), instance: Some(partner.principal) };
+                targets.insert(partner.server_name.to_uppercase(), target);
             }
         }
         let machine = self.machine.lock();

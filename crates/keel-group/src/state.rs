@@ -159,7 +159,8 @@ fn urls(replica: &Replica) -> impl Iterator<Item = &String> {
 }
 
 impl Groups {
-    /// What the health of this instance is judged by, for each group. Takes no lock that is held around disk or network.
+    /// What the health of this instance is judged by, for each group but mirroring sessions, which fail over for want of a principal
+    /// only. Takes no lock that is held around disk or network.
     #[must_use]
     pub fn health_subjects(&self) -> Vec<HealthSubject> {
         let subject = |(config, place): (&GroupConfig, PrimaryPlace)| HealthSubject {
@@ -180,7 +181,8 @@ impl Groups {
         });
         let aged: Vec<_> = aged.collect();
         let machine = self.shared.machine_up_to_date();
-        let mut subjects: Vec<_> = machine.primaries().map(subject).collect();
+        let groups = machine.primaries().filter(|(config, _)| !config.options.cluster_type.is_mirroring());
+        let mut subjects: Vec<_> = groups.map(subject).collect();
         for (group, copy, flushing_for, end) in aged {
             let Some(subject) = subjects.iter_mut().find(|s| s.group == group) else { continue };
             let outrun = subject.leads && !flushing_for.is_zero() && machine.is_outrun(copy.id, end);

@@ -48,6 +48,10 @@ pub trait SqlSession {
     fn route(&self) -> Option<(&str, u16)> {
         None
     }
+    /// Where the client is to look for the database when it is not here any more.
+    fn failover_partner(&self) -> Option<&str> {
+        None
+    }
     /// The session begins, or is taken from a pool: error 17892 when a trigger refuses it.
     fn log_on(&mut self, _pooled: bool) -> Result<()> {
         Ok(())
@@ -124,6 +128,9 @@ impl SqlSession for Session {
     }
     fn route(&self) -> Option<(&str, u16)> {
         Session::route(self)
+    }
+    fn failover_partner(&self) -> Option<&str> {
+        Session::failover_partner(self)
     }
     fn log_on(&mut self, pooled: bool) -> Result<()> {
         Session::log_on(self, pooled)

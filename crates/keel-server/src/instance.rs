@@ -106,6 +106,9 @@ impl Instance {
         engine.set_listening(server.addresses().to_vec());
         if let Some(replication) = &replication {
             replication.set_doors(server.doors());
+            if let Some(address) = server.addresses().first() {
+                replication.groups().set_client_port(address.port());
+            }
             server.open_doors(Arc::clone(replication) as _)?;
         }
         for address in server.addresses() {

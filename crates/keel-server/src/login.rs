@@ -329,8 +329,10 @@ fn authenticate(
     });
     begun.map_err(|mut e| {
         e.line = e.line.max(1);
-        let about_database =
-            matches!(e.number, 911 | 916 | 927 | 942 | 976 | 978 | 979 | 982 | 983 | 988 | 4060 | 4064);
+        let about_database = matches!(
+            e.number,
+            911 | 916 | 927 | 942 | 954 | 955 | 956 | 976 | 978 | 979 | 982 | 983 | 988 | 4060 | 4064
+        );
         if about_database {
             vec![*e, credentials.failed(&Reason::DatabaseUnavailable(&login.database))]
         } else {
@@ -424,6 +426,9 @@ fn answer(
     if let Some((host, port)) = session.route() {
         // The client hangs up after this answer and logs in there.
         EnvChange::Routing { host: host.to_owned(), port }.put(out, dialect);
+    }
+    if let Some(partner) = session.failover_partner() {
+        EnvChange::MirrorPartner(partner.to_owned()).put(out, dialect);
     }
     EnvChange::PacketSize { new: packet_bytes, old: PACKET_BYTES_DEFAULT }.put(out, dialect);
     let mut acknowledged = Vec::new();

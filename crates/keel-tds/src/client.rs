@@ -98,6 +98,8 @@ pub struct Client<S> {
     pub database: String,
     /// Messages that came with the login.
     pub login_messages: Vec<ServerMessage>,
+    /// Where the server says that the database is found when it is not here any more.
+    pub failover_partner: Option<String>,
 }
 
 impl<S: Read + Write> Client<S> {
@@ -125,6 +127,7 @@ impl<S: Read + Write> Client<S> {
             reset_next: false,
             database: String::new(),
             login_messages: Vec::new(),
+            failover_partner: None,
         };
         client.send(PacketType::Login7, |out| out.extend(login.encode()))?;
         if plan == EncryptionPlan::LoginOnly {
@@ -143,6 +146,7 @@ impl<S: Read + Write> Client<S> {
                 Token::LoginAck(_) => accepted = true,
                 Token::Message(m) => messages.push(m),
                 Token::EnvChange(EnvChange::Routing { host, port }) => routed = Some((host, port)),
+                Token::EnvChange(EnvChange::MirrorPartner(partner)) => self.failover_partner = Some(partner),
                 _ => {}
             }
         }

@@ -51,13 +51,9 @@ pub enum AlterDatabaseAction {
         termination: Option<Termination>,
     },
     SetHadr(HadrAction),
-    /// `SET PARTNER …`, `SET WITNESS …`: mirroring.
-    SetPartner {
-        options: Vec<Opt>,
-    },
-    SetWitness {
-        options: Vec<Opt>,
-    },
+    SetPartner(PartnerAction),
+    /// `SET WITNESS = 'TCP://…'`, or `OFF` (`None`).
+    SetWitness(Option<SmolStr>),
     Collate(Ident),
     ModifyName(Ident),
     /// ADD/MODIFY/REMOVE FILE, LOG FILE, FILEGROUP, by verb.
@@ -92,6 +88,22 @@ pub enum HadrAction {
     Off,
     Suspend,
     Resume,
+}
+
+/// What follows `SET PARTNER`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartnerAction {
+    /// `= 'TCP://host:port'`
+    Server(SmolStr),
+    Failover,
+    ForceServiceAllowDataLoss,
+    Off,
+    Resume,
+    Suspend,
+    /// `SAFETY FULL` (true) or `SAFETY OFF`.
+    Safety(bool),
+    /// `TIMEOUT seconds`
+    Timeout(i32),
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::ast::{
     AlterDatabase, AlterDatabaseAction, CreateDatabase, FileGroup, FileSpec, HadrAction, Opt, OptValue,
-    Termination,
+    PartnerAction, Termination,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -124,10 +124,11 @@ impl Parser<'_> {
             return Ok(AlterDatabaseAction::SetHadr(self.hadr_action()?));
         }
         if self.eat_word("PARTNER") {
-            return Ok(AlterDatabaseAction::SetPartner { options: vec![self.mirroring_option("PARTNER")?] });
+            return Ok(AlterDatabaseAction::SetPartner(self.partner_action()?));
         }
         if self.eat_word("WITNESS") {
-            return Ok(AlterDatabaseAction::SetWitness { options: vec![self.mirroring_option("WITNESS")?] });
+            let server = if self.eat_kw(Kw::OFF) { None } else { Some(self.partner_server()?) };
+            return Ok(AlterDatabaseAction::SetWitness(server));
         }
         let start = self.span();
         let options = if self.tok() == Tok::LParen {
@@ -173,17 +174,33 @@ impl Parser<'_> {
     }
 
     /// `= 'TCP://…'`, `FAILOVER`, `SAFETY FULL`, `TIMEOUT 10`, `OFF`, …
-    fn mirroring_option(&mut self, name: &'static str) -> Result<Opt> {
-        let start = self.span();
-        if self.eat(Tok::Eq) {
-            let value = OptValue::String(self.string()?);
-            return Ok(Opt { name: SmolStr::new_static(name), value, span: self.since(start) });
+    fn partner_action(&mut self) -> Result<PartnerAction> {
+        if self.tok() == Tok::Eq {
+            return Ok(PartnerAction::Server(self.partner_server()?));
         }
         if self.eat_kw(Kw::OFF) {
-            let value = OptValue::None;
-            return Ok(Opt { name: SmolStr::new_static("OFF"), value, span: self.since(start) });
+            return Ok(PartnerAction::Off);
         }
-        self.option()
+        if self.eat_word("SAFETY") {
+            if self.eat_kw(Kw::FULL) {
+                return Ok(PartnerAction::Safety(true));
+            }
+            self.expect_kw(Kw::OFF)?;
+            return Ok(PartnerAction::Safety(false));
+        }
+        match self.one_of(&["FAILOVER", "FORCE_SERVICE_ALLOW_DATA_LOSS", "RESUME", "SUSPEND", "TIMEOUT"]) {
+            Some("FAILOVER") => Ok(PartnerAction::Failover),
+            Some("FORCE_SERVICE_ALLOW_DATA_LOSS") => Ok(PartnerAction::ForceServiceAllowDataLoss),
+            Some("RESUME") => Ok(PartnerAction::Resume),
+            Some("SUSPEND") => Ok(PartnerAction::Suspend),
+            Some(_) => Ok(PartnerAction::Timeout(self.int()?)),
+            None => Err(self.unexpected()),
+        }
+    }
+
+    fn partner_server(&mut self) -> Result<SmolStr> {
+        self.expect(Tok::Eq)?;
+        self.string()
     }
 
     /// ADD/MODIFY/REMOVE FILE, LOG FILE, FILEGROUP; MODIFY NAME; MODIFY ( … ).

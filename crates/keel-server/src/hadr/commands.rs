@@ -61,6 +61,7 @@ impl Replication {
             }
             HadrCommand::SetEndpoint(spec) => self.set_endpoint(&spec),
             HadrCommand::DropEndpoint => self.drop_endpoint(),
+            HadrCommand::Mirror { database, change } => self.mirror(&database, change),
             HadrCommand::Cluster(change) => self.change_cluster(change),
         }
     }
@@ -90,9 +91,10 @@ impl Replication {
         self.groups.command(command, TIMEOUT).map_err(|e| refusal(&e, about))
     }
 
-    /// A group's configuration by name.
+    /// A group's configuration by name; those of mirroring sessions have none that could be said.
     fn config(&self, group: &str) -> Result<GroupConfig> {
-        let found = self.groups.state().groups.into_iter().map(|g| g.config);
+        let groups = self.groups.state().groups.into_iter();
+        let found = groups.filter(|g| !super::states::is_mirroring(g)).map(|g| g.config);
         found.into_iter().find(|c| c.name.eq_ignore_ascii_case(group)).ok_or_else(|| errors::no_group(group))
     }
 
@@ -148,7 +150,7 @@ impl Replication {
     }
 
     /// Returns when a copy that was told to leave its group has left it: the next statement may drop it. A worker of the groups is on it.
-    fn until_left(&self, name: &str) -> Result<()> {
+    pub(super) fn until_left(&self, name: &str) -> Result<()> {
         let Some(entry) = self.engine()?.database(name) else { return Ok(()) };
         let end = Instant::now() + TIMEOUT;
         while !entry.is_restoring() && !entry.is_dropped() {

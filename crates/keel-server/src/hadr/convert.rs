@@ -32,7 +32,24 @@ same!(to_preference, from_preference, BackupPreference {
     Secondary = Secondary,
     None = None,
 });
-same!(to_cluster_type, from_cluster_type, ClusterType { Wsfc = Wsfc, External = External, None = None, });
+
+pub(super) fn to_cluster_type(value: sql::ClusterType) -> cluster::ClusterType {
+    match value {
+        sql::ClusterType::Wsfc => cluster::ClusterType::Wsfc,
+        sql::ClusterType::External => cluster::ClusterType::External,
+        sql::ClusterType::None => cluster::ClusterType::None,
+    }
+}
+
+/// A mirroring session is like a group of the cluster when it has a witness, and like one without a cluster when it has none.
+fn from_cluster_type(value: cluster::ClusterType) -> sql::ClusterType {
+    use cluster::ClusterType as C;
+    match value {
+        C::Wsfc | C::WitnessedMirroring => sql::ClusterType::Wsfc,
+        C::External => sql::ClusterType::External,
+        C::None | C::Mirroring => sql::ClusterType::None,
+    }
+}
 
 /// As `uniqueidentifier` keeps it.
 pub(super) fn guid(id: Uuid) -> sql::Guid {

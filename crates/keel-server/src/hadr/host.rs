@@ -37,6 +37,26 @@ struct Names {
     group: Option<String>,
     database: Option<String>,
     replica: Option<String>,
+    /// The group is the mirroring session of this database.
+    session: Option<String>,
+}
+
+impl Names {
+    /// A text about a group, in words about the mirroring session that it is.
+    fn about_session(&self, text: String) -> String {
+        match (&self.group, &self.session) {
+            (Some(group), Some(database)) => text.replace(
+                &format!("availability group '{group}'"),
+                &format!("the mirroring session of database '{database}'"),
+            ),
+            _ => text,
+        }
+    }
+
+    /// The group as users know it.
+    fn shown_group(&self) -> Option<String> {
+        self.group.clone().filter(|_| self.session.is_none())
+    }
 }
 
 /// Severity of what the groups log.
@@ -58,6 +78,7 @@ impl ServerHost {
         let Some(config) = configs.into_iter().find(of) else { return Names::default() };
         Names {
             group: Some(config.name.clone()),
+            session: session_of(config),
             database: database.and_then(|d| config.database(d)).map(|d| d.name.clone()),
             replica: replica.and_then(|r| config.replica(r)).map(|r| r.server_name.clone()),
         }
@@ -69,6 +90,7 @@ impl ServerHost {
     }
 
     fn event(&self, name: &str, number: i32, text: String, names: Names) {
+        let text = names.about_session(text);
         self.log.entry("AlwaysOn", &text);
         if let Some(engine) = self.engine.upgrade() {
             let database = names.database.clone().unwrap_or_default();
@@ -78,7 +100,7 @@ impl ServerHost {
         let event = HealthEvent {
             time_utc: 0,
             name: name.to_owned(),
-            group: names.group,
+            group: names.shown_group(),
             replica: names.replica,
             database: names.database,
             number,
@@ -93,15 +115,24 @@ impl ServerHost {
     /// What administrators' alerts wait for: a line for each database of a group whose role changes here.
     fn tell_databases(&self, id: GroupId, group: Option<String>, (from, to): &(String, String)) {
         let Some(config) = self.config(id) else { return };
+        let session = session_of(&config);
+        let mirrored = session.is_some();
+        let kind = if mirrored { "mirrored" } else { "availability group" };
+        let role = |role: &str| match mirrored {
+            true => role.replace("PRIMARY", "PRINCIPAL").replace("SECONDARY", "MIRROR"),
+            false => role.to_owned(),
+        };
+        let (from, to) = (role(from), role(to));
         for database in &config.databases {
             let text = format!(
-                "The availability group database \"{}\" is changing roles from \"{from}\" to \"{to}\" because the mirroring \
+                "The {kind} database \"{}\" is changing roles from \"{from}\" to \"{to}\" because the mirroring \
                  session or availability group failed over due to role synchronization. This is an informational message \
                  only. No user action is required.",
                 database.name
             );
             let (group, database) = (group.clone(), Some(database.name.clone()));
-            self.event("error_reported", 1480, text, Names { group, database, replica: None });
+            let session = session.clone();
+            self.event("error_reported", 1480, text, Names { group, database, replica: None, session });
         }
     }
 
@@ -202,6 +233,12 @@ impl Host for ServerHost {
             engine.release_place(place.id);
         }
     }
+}
+
+/// The database whose mirroring session a group is.
+fn session_of(config: &GroupConfig) -> Option<String> {
+    let mirrored = config.options.cluster_type.is_mirroring();
+    config.databases.first().filter(|_| mirrored).map(|database| database.name.clone())
 }
 
 /// An event's name, the product's number, and one line about it.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! It translates and decides nothing: commands and refusals in `commands`, configuration in `convert`, what views
-//! show in `states`, `cluster`, `listeners` and `samples`, what a cluster stands on in `validation`, what the groups ask of the
+//! show in `states`, `cluster`, `listeners` and `samples`, both for database mirroring in `mirroring`, what a cluster stands on in `validation`, what the groups ask of the
 //! instance in `host`, certificates in `keys`, the health log in `health`.
 
 mod cluster;
@@ -16,6 +16,7 @@ mod health;
 mod host;
 mod keys;
 mod listeners;
+mod mirroring;
 mod samples;
 mod states;
 mod validation;

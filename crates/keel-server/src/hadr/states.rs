@@ -1,16 +1,17 @@
 //! What the views show, from a picture of the groups.
 
 use keel_cluster::{
-    ClusterType, CopyStatus, DatabaseStatus, GroupStatus, InstanceId, OperationalState, QuorumState,
-    ReplicaStatus, RoleStatus, SuspendReason, SynchronizationState,
+    CopyStatus, DatabaseStatus, GroupStatus, InstanceId, OperationalState, QuorumState, ReplicaStatus,
+    RoleStatus, SuspendReason, SynchronizationState,
 };
 use keel_group::state::{CopyState, PeerState};
 use keel_group::{GroupsState, SeedingOutcome, SeedingState};
 use keel_sql::Engine;
 use keel_sql::hadr::state::DatabaseCounters;
 use keel_sql::hadr::{
-    self, CommitLatency, ConnectError, DatabaseReplicaState, GroupDatabase, GroupState, HadrState, JoinState,
-    PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt, SyncState, WaitTotal,
+    self, CommitLatency, ConnectError, DatabaseReplicaState, EndpointConnection, GroupDatabase, GroupState,
+    HadrState, JoinState, PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt,
+    SyncState, WaitTotal,
 };
 
 use super::samples::Samples;
@@ -30,9 +31,14 @@ pub(super) fn state(replication: &Replication) -> HadrState {
     let (samples, engine) = (&replication.samples, engine.as_deref());
     let recovery_queue_max = replication.groups.cluster_options().recovery_queue_max;
     let picture = Picture { seen: &seen, samples, engine, doors, recovery_queue_max, no_quorum };
+    let sessions = seen.groups.iter().filter(|g| !g.config.dropped && is_mirroring(g));
+    let groups = seen.groups.iter().filter(|g| !g.config.dropped && !is_mirroring(g));
     HadrState {
         manager_status: 1,
-        groups: seen.groups.iter().filter(|g| !g.config.dropped).map(|g| picture.group(g)).collect(),
+        groups: groups.map(|g| picture.group(g)).collect(),
+        mirroring: sessions.filter_map(|g| picture.mirroring(g)).collect(),
+        expected: super::mirroring::expected(replication, &picture),
+        connections: seen.peers.iter().filter(|p| p.connected).map(connection).collect(),
         seeding: picture.seeding(),
         physical_seeding: picture.physical_seeding(),
         waits: picture.waits(),
@@ -40,18 +46,31 @@ pub(super) fn state(replication: &Replication) -> HadrState {
     }
 }
 
-struct Picture<'a> {
-    seen: &'a GroupsState,
+/// The group is a mirroring session's: views about groups do not show it.
+pub(super) fn is_mirroring(g: &GroupStatus) -> bool {
+    g.config.options.cluster_type.is_mirroring()
+}
+
+fn connection(peer: &PeerState) -> EndpointConnection {
+    EndpointConnection {
+        instance: convert::guid(peer.instance.0),
+        address: peer.address,
+        traffic: replica_counters(peer),
+    }
+}
+
+pub(super) struct Picture<'a> {
+    pub(super) seen: &'a GroupsState,
     samples: &'a Samples,
     engine: Option<&'a Engine>,
     doors: Option<&'a Arc<Doors>>,
     /// The bound on recovery queues; 0 for none.
     recovery_queue_max: u64,
     /// This instance is in a cluster and hears no majority of it.
-    no_quorum: bool,
+    pub(super) no_quorum: bool,
 }
 
-fn role(role: RoleStatus) -> Role {
+pub(super) fn role(role: RoleStatus) -> Role {
     match role {
         RoleStatus::Resolving => Role::Resolving,
         RoleStatus::Primary => Role::Primary,
@@ -100,7 +119,7 @@ pub(super) fn local_ticks(unix_nanos: i128) -> i64 {
 
 impl Picture<'_> {
     fn operational(&self, g: &GroupStatus) -> hadr::OperationalState {
-        let waits = g.role == RoleStatus::Resolving && g.config.options.cluster_type == ClusterType::Wsfc;
+        let waits = g.role == RoleStatus::Resolving && g.config.options.cluster_type.is_by_vote();
         match waits && self.no_quorum {
             true => hadr::OperationalState::FailedNoQuorum,
             false => operational(g.operational),
@@ -167,7 +186,7 @@ impl Picture<'_> {
         }
     }
 
-    fn peer(&self, instance: InstanceId) -> Option<&PeerState> {
+    pub(super) fn peer(&self, instance: InstanceId) -> Option<&PeerState> {
         self.seen.peers.iter().find(|p| p.instance == instance)
     }
 
@@ -175,7 +194,7 @@ impl Picture<'_> {
         self.seen.copies.iter().find(|c| c.database == id)
     }
 
-    fn local_copy(&self, g: &GroupStatus, d: &DatabaseStatus) -> DatabaseReplicaState {
+    pub(super) fn local_copy(&self, g: &GroupStatus, d: &DatabaseStatus) -> DatabaseReplicaState {
         let copy = self.copy(d.database);
         let primary = g.role == RoleStatus::Primary;
         let times = self.samples.times(d.database, g.me);
@@ -221,7 +240,7 @@ impl Picture<'_> {
         }
     }
 
-    fn remote_copy(
+    pub(super) fn remote_copy(
         &self,
         r: &keel_cluster::Replica,
         d: &DatabaseStatus,
@@ -307,9 +326,12 @@ impl Picture<'_> {
         }
     }
 
-    /// Group, and the other side's replica, of a seeding.
+    /// Group, and the other side's replica, of a seeding; none of a mirroring session's.
     fn sides(&self, s: &SeedingState) -> Option<(&GroupStatus, &keel_cluster::Replica)> {
         let g = self.seen.groups.iter().find(|g| g.config.database(s.database).is_some())?;
+        if is_mirroring(g) {
+            return None;
+        }
         Some((g, g.config.replica_of(s.peer)?))
     }
 
@@ -440,7 +462,7 @@ pub(super) fn utc_ticks(unix_nanos: i128) -> i64 {
     i64::try_from(UNIX_EPOCH_TICKS + unix_nanos / 100).unwrap_or(i64::MAX)
 }
 
-fn replica_counters(peer: &PeerState) -> ReplicaCounters {
+pub(super) fn replica_counters(peer: &PeerState) -> ReplicaCounters {
     let c = &peer.counters;
     ReplicaCounters {
         sent_bytes: c.sent_bytes,

@@ -106,6 +106,15 @@ impl Runner<'_> {
         if entry.is_standby() {
             return Err(errors::standby(entry.name()));
         }
+        let is_mirror = self.info.engine.hadr().is_some_and(|hadr| {
+            let state = hadr.state();
+            state
+                .mirroring_of(&entry.name())
+                .is_some_and(|session| session.role != crate::hadr::Role::Primary)
+        });
+        if is_mirror {
+            return Err(errors::on_secondary());
+        }
         // A secondary's backup of the log is noted by the primary; of a full one it would have to be noted more.
         if entry.is_copy() && b.log == options.copy_only {
             return Err(errors::on_secondary());

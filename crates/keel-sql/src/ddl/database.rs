@@ -75,7 +75,7 @@ const IDLE: &[&str] = &[
     "QUERY_STORE",
 ];
 
-/// What a database may not be set to while it is in an availability group.
+/// What a database may not be set to while it is in an availability group or mirrored.
 const NOT_FOR_MEMBERS: &[&str] =
     &["RECOVERY", "READ_ONLY", "SINGLE_USER", "RESTRICTED_USER", "OFFLINE", "AUTO_CLOSE", "EMERGENCY"];
 
@@ -129,6 +129,12 @@ impl Runner<'_> {
             let name = &name.name.text;
             if d.if_exists && self.info.engine.database(name).is_none() {
                 continue;
+            }
+            let state = self.info.engine.hadr().map(|hadr| hadr.state());
+            let mirrored =
+                state.is_some_and(|s| s.mirroring_of(name).is_some() || s.expected_of(name).is_some());
+            if mirrored {
+                return Err(hadr::errors::drop_mirrored(name));
             }
             self.not_a_member(name, |d| hadr::errors::drop_refused(d))?;
             self.info.engine.drop_database(name)?;
@@ -194,9 +200,8 @@ impl Runner<'_> {
             | AlterDatabaseAction::ScopedConfiguration { .. }
             | AlterDatabaseAction::Modify { .. } => Ok(()),
             AlterDatabaseAction::SetHadr(_) => unreachable!("went its own way"),
-            AlterDatabaseAction::SetPartner { .. } | AlterDatabaseAction::SetWitness { .. } => {
-                Err(hadr::errors::mirroring())
-            }
+            AlterDatabaseAction::SetPartner(action) => self.set_partner(&entry, action),
+            AlterDatabaseAction::SetWitness(url) => self.set_witness(&entry, url.as_deref()),
         }
     }
 

@@ -197,13 +197,21 @@ pub(super) fn server_property(info: &Info, args: &[Value]) -> Result<Value> {
     })
 }
 
+/// Whether the database is a mirror: it takes nothing but log.
+fn follows_a_principal(info: &Info, database: &str) -> bool {
+    let state = info.engine.hadr().map(|hadr| hadr.state());
+    state.is_some_and(|s| s.mirroring_of(database).is_some_and(|m| m.role == crate::hadr::Role::Secondary))
+}
+
 pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
     let Some(entry) = text(args, 0).and_then(|n| info.engine.database(n)) else { return Ok(Value::Null) };
     let settings = std::sync::Arc::clone(entry.picture().settings());
     let flag = |name: &str| variant_int(i64::from(settings.flags.get(name).copied().unwrap_or(false)));
     Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
         "collation" => variant_text(settings.collation.as_str()),
-        "status" if entry.is_restoring() => variant_text("RESTORING"),
+        "status" if follows_a_principal(info, &entry.name()) || entry.is_restoring() => {
+            variant_text("RESTORING")
+        }
         "status" => variant_text(if settings.offline { "OFFLINE" } else { "ONLINE" }),
         "isinstandby" => variant_int(i64::from(entry.is_standby())),
         "updateability" => {

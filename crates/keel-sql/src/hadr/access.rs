@@ -49,6 +49,7 @@ impl Rotation {
 
 /// A login that names `database`.
 pub fn login(state: &HadrState, database: &str, intent: Intent, rotation: &Rotation) -> Result<Access> {
+    state.mirroring_access(database)?;
     let Some((group, member)) = state.group_of(database) else { return Ok(Access::Here) };
     match group.role {
         Role::Resolving => Err(resolving(group, database)),
@@ -71,6 +72,7 @@ pub fn login(state: &HadrState, database: &str, intent: Intent, rotation: &Rotat
 
 /// `USE database`, or a statement that names it: as at login, except that nobody is sent elsewhere.
 pub fn session(state: &HadrState, database: &str, read_only_intent: bool) -> Result<()> {
+    state.mirroring_access(database)?;
     let Some((group, member)) = state.group_of(database) else { return Ok(()) };
     match group.role {
         Role::Resolving => Err(resolving(group, database)),

@@ -157,10 +157,14 @@ pub fn database(engine: &Engine, state: &HadrState, group: &str, name: &str) -> 
         Some(_) => return Err(errors::in_other_group(name, group)),
         None => {}
     }
+    if state.mirroring_of(name).is_some() || state.expected_of(name).is_some() {
+        return Err(errors::operation_refused(name));
+    }
     settings(&entry)
 }
 
-fn settings(entry: &DatabaseEntry) -> Result<()> {
+/// What its settings have to do with it.
+pub fn settings(entry: &DatabaseEntry) -> Result<()> {
     let picture = entry.picture();
     let (settings, name) = (picture.settings(), entry.name());
     if settings.offline {

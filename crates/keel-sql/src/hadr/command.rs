@@ -54,6 +54,13 @@ pub enum HadrCommand {
     SetEndpoint(Box<EndpointSpec>),
     /// There is no mirroring endpoint any more.
     DropEndpoint,
+    /// ALTER DATABASE … SET PARTNER, SET WITNESS
+    Mirror {
+        /// Database.
+        database: String,
+        /// What is to be done.
+        change: super::mirroring::Change,
+    },
     /// About the cluster the groups live in.
     Cluster(super::cluster::ClusterChange),
 }

@@ -226,8 +226,58 @@ error_functions! {
     distributed_transactions() = 41199, 16, 1, "DTC_SUPPORT = PER_DB is not supported in this version of Evenkeel. Use DTC_SUPPORT = NONE.";
     /// BASIC.
     basic_limits() = 41199, 16, 2, "A basic availability group has one database and two replicas, and its secondary replica takes no connections.";
-    /// SET PARTNER, SET WITNESS.
-    mirroring() = 1416, 16, 31, "Database mirroring is not supported in this version of Evenkeel. Use an availability group.";
+
+    // Database mirroring.
+    /// The mirror takes no sessions.
+    mirror_not_open(database) = 954, 14, 1, "The database \"{database}\" cannot be opened. It is acting as a mirror database.";
+    /// Neither the partner nor the witness is seen.
+    mirroring_no_quorum(database) = 955, 14, 1, "Database {database} is enabled for Database Mirroring, but the database lacks quorum: the database cannot be opened.  Check the partner and witness connections if configured.";
+    /// Not decided yet.
+    mirroring_not_synchronized(database) = 956, 14, 1, "Database {database} is enabled for Database Mirroring, but has not yet synchronized with its partner.  Try the operation again later.";
+    /// Something is on its way already.
+    mirroring_busy() = 1404, 16, 1, "The command failed because the database mirror is busy. Reissue the command later.";
+    /// A session exists.
+    mirroring_exists(database) = 1405, 16, 1, "The database \"{database}\" is already enabled for database mirroring.";
+    /// Two databases of one name.
+    mirror_unrelated(database) = 1407, 16, 1, "The remote copy of database \"{database}\" is not related to the local copy of the database.";
+    /// The mirror's log does not reach.
+    mirror_not_rolled_forward(database) = 1412, 16, 1, "The remote copy of database \"{database}\" has not been rolled forward to a point in time that is encompassed in the local copy of the database log.";
+    /// No session.
+    mirroring_off(database) = 1416, 16, 1, "Database \"{database}\" is not configured for database mirroring.";
+    /// The same at the other end.
+    mirroring_off_there(database) = 1416, 16, 2, "Database \"{database}\" is not configured for database mirroring.";
+    /// Nobody is at an address.
+    partner_unreachable(url) = 1418, 16, 1, "The server network address \"{url}\" can not be reached or does not exist. Check the network address name and that the ports for the local and remote endpoints are operational.";
+    /// FAILOVER loses nothing.
+    mirror_not_caught_up(database) = 1422, 16, 1, "The mirror server instance is not caught up to the recent changes to database \"{database}\". Unable to fail over.";
+    /// A witness comes to a whole session.
+    witness_needs_all() = 1426, 16, 1, "To issue ALTER DATABASE SET WITNESS, all three server instances must be interconnected, and the mirror database must be caught up. When these conditions are met, reissue the command.";
+    /// The witness is somebody else.
+    witness_is_partner() = 1429, 16, 1, "The witness server instance name must be distinct from both of the server instances that manage the database. The ALTER DATABASE SET WITNESS command failed.";
+    /// Alone.
+    partner_and_witness_away(database) = 1431, 16, 1, "Neither the partner nor the witness server instance for database \"{database}\" is available. Reissue the command when at least one of the instances becomes available.";
+    /// Both partners are needed.
+    partners_not_connected(database) = 1447, 16, 1, "ALTER DATABASE \"{database}\" command cannot be executed until both partner server instances are up, running, and connected.  Start the partner and reissue the command.";
+    /// Not an address.
+    bad_partner_address() = 1449, 16, 1, "ALTER DATABASE command failed due to an invalid server connection string.";
+    /// The partner is somebody else.
+    partner_is_local() = 1452, 16, 1, "The partner server instance name must be distinct from the server instance that manages the database. The ALTER DATABASE SET PARTNER command failed.";
+    /// Not a mirror that lost its principal.
+    cannot_force_service(database) = 1455, 16, 1, "The database mirroring service cannot be forced for database \"{database}\" because the database is not in the correct state to become the principal database.";
+    /// A server was to do something and did not.
+    partner_not_told(server) = 1456, 16, 1, "The ALTER DATABASE command could not be sent to the remote server instance '{server}'. The database mirroring configuration was not changed. Verify that the server is connected, and try again.";
+    /// The principal decides.
+    principal_only(database) = 1470, 16, 1, "The alter database for this partner config values may only be initiated on the current principal server for database \"{database}\".";
+    /// TIMEOUT is too long.
+    mirroring_timeout_too_long(value) = 1476, 16, 1, "Database mirroring timeout value {value} exceeds the maximum value 32767.";
+    /// FAILOVER needs SAFETY FULL.
+    safety_not_full(database) = 1477, 16, 1, "The database mirroring safety level must be FULL to manually failover database \"{database}\".  Set safety level to FULL and retry.";
+    /// No endpoint.
+    mirroring_transport_off() = 1486, 16, 1, "Database Mirroring Transport is disabled in the endpoint configuration.";
+    /// A mirrored database is not dropped.
+    drop_mirrored(database) = 3743, 16, 1, "The database '{database}' is enabled for database mirroring. Database mirroring must be removed before you drop the database.";
+    /// System databases are not mirrored.
+    option_not_for_database(option, database) = 5058, 16, 1, "Option '{option}' cannot be set in database '{database}'.";
 
     // Join tokens.
     /// Not a token.

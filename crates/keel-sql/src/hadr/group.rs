@@ -30,7 +30,7 @@ impl Runner<'_> {
         }
     }
 
-    fn ask(&mut self, hadr: &dyn Hadr, command: HadrCommand) -> Result<()> {
+    pub(super) fn ask(&mut self, hadr: &dyn Hadr, command: HadrCommand) -> Result<()> {
         match hadr.execute(&self.caller(), command) {
             // Messages that only inform have the form of errors.
             Err(e) if e.severity <= 10 => {
@@ -322,6 +322,11 @@ impl Runner<'_> {
             return Err(crate::errors::cannot_alter_database(database));
         }
         let command = match action {
+            ast::HadrAction::Join { .. }
+                if state.mirroring_of(&database).is_some() || state.expected_of(&database).is_some() =>
+            {
+                return Err(errors::operation_refused(&database));
+            }
             ast::HadrAction::Join { group } => {
                 let group = check::member(&state, &group.text)?;
                 check_join(group, &database)?;
@@ -353,7 +358,11 @@ impl Runner<'_> {
         error: impl FnOnce(&str) -> Box<keel_types::SqlError>,
     ) -> Result<()> {
         let Some(hadr) = self.info.engine.hadr() else { return Ok(()) };
-        match hadr.state().group_of(database) {
+        let state = hadr.state();
+        if state.mirroring_of(database).is_some() {
+            return Err(error(database));
+        }
+        match state.group_of(database) {
             Some((group, member)) if !self.has_left(group, member.id, database) => Err(error(database)),
             _ => Ok(()),
         }

@@ -20,6 +20,7 @@
 //! | `group`, `endpoint`, `certificate` | the statements |
 //! | [`store`] | endpoints, certificates and the master key in master |
 //! | [`access`] | who may use a group's database, and read-only routing |
+//! | [`mirroring`], `partner` | database mirroring: what sessions are, which statement is allowed when; the statements |
 //! | [`health`] | roll-up of synchronization health |
 //! | [`errors`] | the product's numbers and texts |
 //! | [`lsn`] | positions in the product's decimal form |
@@ -38,6 +39,8 @@ pub mod errors;
 mod group;
 pub mod health;
 pub mod lsn;
+pub mod mirroring;
+mod partner;
 pub mod state;
 pub mod store;
 
@@ -48,11 +51,12 @@ pub use config::{
     EndpointState, FailoverMode, GroupSpec, ListenerIp, ListenerSpec, PrimaryConnections, ReplicaSpec,
     SecondaryConnections, SeedingMode,
 };
+pub use mirroring::{Expected, Mirroring, Partner};
 pub use state::{
-    CommitLatency, ConnectError, DatabaseReplicaState, GroupDatabase, GroupState, HadrState, Health,
-    HealthEvent, JoinState, ListenerCondition, ListenerSocket, ListenerState, ListenerWay, OperationalState,
-    PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt, SuspendReason,
-    SyncState, WaitTotal,
+    CommitLatency, ConnectError, DatabaseReplicaState, EndpointConnection, GroupDatabase, GroupState,
+    HadrState, Health, HealthEvent, JoinState, ListenerCondition, ListenerSocket, ListenerState, ListenerWay,
+    OperationalState, PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt,
+    SuspendReason, SyncState, WaitTotal,
 };
 
 use keel_base::Lsn;

@@ -136,6 +136,12 @@ pub struct HadrState {
     pub manager_status: u8,
     /// Groups this instance is a member of.
     pub groups: Vec<GroupState>,
+    /// Mirroring sessions that this instance is a partner or the witness of.
+    pub mirroring: Vec<super::mirroring::Mirroring>,
+    /// Mirroring sessions that it is to be the mirror of, before they begin.
+    pub expected: Vec<super::mirroring::Expected>,
+    /// Connections of the endpoint, one for each instance it is connected to.
+    pub connections: Vec<EndpointConnection>,
     /// Seeding, running and past, on both sides; newest last.
     pub seeding: Vec<SeedingAttempt>,
     /// Seeding that runs now.
@@ -144,6 +150,17 @@ pub struct HadrState {
     pub waits: Vec<WaitTotal>,
     /// Threads that serve groups (Active Hadr Threads).
     pub threads: u32,
+}
+
+/// The connection to another instance, which everything between the two goes over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndpointConnection {
+    /// The other instance's id.
+    pub instance: Guid,
+    /// Its address.
+    pub address: Option<std::net::IpAddr>,
+    /// Traffic since the start.
+    pub traffic: ReplicaCounters,
 }
 
 /// One group.

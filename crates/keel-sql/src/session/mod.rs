@@ -119,6 +119,8 @@ pub struct Session {
     /// What a pending `INSERT BULK` expects, for the server to look at.
     bulk_target: Option<BulkTarget>,
     route: Option<(String, u16)>,
+    /// Where the database that it began in is found when it is not here any more.
+    failover_partner: Option<String>,
 }
 
 impl Session {
@@ -128,15 +130,17 @@ impl Session {
         } else {
             options.database.clone()
         };
-        let route = match engine.hadr() {
+        let (route, failover_partner) = match engine.hadr() {
             Some(hadr) => {
                 let intent = Intent { read_only: options.read_only_intent, can_route: options.can_route };
-                match access::login(&hadr.state(), &wanted, intent, &engine.routing)? {
+                let state = hadr.state();
+                let route = match access::login(&state, &wanted, intent, &engine.routing)? {
                     Access::Here => None,
                     Access::Route { host, port } => Some((host, port)),
-                }
+                };
+                (route, state.failover_partner(&wanted))
             }
-            None => None,
+            None => (None, None),
         };
         let entry = engine.database(&wanted).filter(|e| !e.picture().settings().offline);
         let entry = entry.ok_or_else(|| errors::cannot_open_database(&wanted))?;
@@ -160,7 +164,7 @@ impl Session {
             return Err(errors::cannot_open_database(&wanted));
         }
         txns.rollback();
-        Ok(Session { info, txns, database, bulk_target: None, route })
+        Ok(Session { info, txns, database, bulk_target: None, route, failover_partner })
     }
 
     /// `@@SPID`.
@@ -173,6 +177,12 @@ impl Session {
     #[must_use]
     pub fn route(&self) -> Option<(&str, u16)> {
         self.route.as_ref().map(|(host, port)| (host.as_str(), *port))
+    }
+
+    /// Where the client is to look for its database when it is not here any more: its mirror, answered with the login.
+    #[must_use]
+    pub fn failover_partner(&self) -> Option<&str> {
+        self.failover_partner.as_deref()
     }
 
     /// The instance.

@@ -276,6 +276,7 @@ pub(super) fn counters(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
         rows.extend(databases.iter().map(own));
     }
     rows.extend(super::hadr_counters::rows(cx, row));
+    rows.extend(super::mirroring::counters(cx, row));
     rows.extend(super::governor_counters::rows(cx, row));
     rows
 }

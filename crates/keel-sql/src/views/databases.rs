@@ -243,10 +243,18 @@ fn databases(cx: &ViewContext<'_>) -> Rows {
         let (group, database) = hadr.group_of(name)?;
         Some([group.local()?.id, database.id])
     };
-    cx.engine.databases().iter().map(|d| database(d, ids(&d.name()))).collect()
+    let mirrors =
+        |name: &str| hadr.mirroring_of(name).is_some_and(|m| m.role == crate::hadr::Role::Secondary);
+    let row = |d: &Arc<DatabaseEntry>| database(cx, d, ids(&d.name()), mirrors(&d.name()));
+    cx.engine.databases().iter().map(row).collect()
 }
 
-fn database(d: &DatabaseEntry, member: Option<[crate::hadr::Guid; 2]>) -> Vec<Value> {
+fn database(
+    cx: &ViewContext<'_>,
+    d: &DatabaseEntry,
+    member: Option<[crate::hadr::Guid; 2]>,
+    mirrors: bool,
+) -> Vec<Value> {
     let picture = d.picture();
     let s: &DatabaseSettings = picture.settings();
     let flag = |name: &str| bit(s.flags.get(name).copied().unwrap_or(false));
@@ -261,8 +269,9 @@ fn database(d: &DatabaseEntry, member: Option<[crate::hadr::Guid; 2]>) -> Vec<Va
         "BULK_LOGGED" => 2,
         _ => 3,
     };
-    let (wait, wait_name) = super::log_reuse_wait(d);
-    let state = match (d.is_restoring(), s.offline) {
+    let (wait, wait_name) = super::log_reuse_wait(cx, d);
+    // A mirror takes nothing but log, as a copy does that is being restored.
+    let state = match (d.is_restoring() || mirrors, s.offline) {
         (true, _) => (1, "RESTORING"),
         (false, true) => (6, "OFFLINE"),
         (false, false) => (0, "ONLINE"),

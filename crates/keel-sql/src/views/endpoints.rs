@@ -1,9 +1,9 @@
-//! Endpoints, certificates, and database mirroring, which nobody uses here.
+//! Endpoints and certificates.
 
-use super::hadr::{LSN, N128};
+use super::hadr::N128;
 use super::{
-    BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, NULL, SID, SystemView, TEXT, TINY, ViewContext, bit,
-    date, int, text,
+    BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, TEXT, TINY, ViewContext, bit, date, int,
+    text,
 };
 use crate::hadr::EndpointAddress;
 use crate::hadr::store::{Method, StoredEndpoint};
@@ -36,17 +36,6 @@ const MIRRORING_ENDPOINT: &[Column] = &[
 ];
 
 #[rustfmt::skip]
-const MIRRORING: &[Column] = &[
-    ("database_id", INT), ("mirroring_guid", GUID), ("mirroring_state", TINY), ("mirroring_state_desc", DESC),
-    ("mirroring_role", TINY), ("mirroring_role_desc", DESC), ("mirroring_role_sequence", INT),
-    ("mirroring_safety_level", TINY), ("mirroring_safety_level_desc", DESC), ("mirroring_safety_sequence", INT),
-    ("mirroring_partner_name", N128), ("mirroring_partner_instance", N128), ("mirroring_witness_name", N128),
-    ("mirroring_witness_state", TINY), ("mirroring_witness_state_desc", DESC), ("mirroring_failover_lsn", LSN),
-    ("mirroring_connection_timeout", INT), ("mirroring_redo_queue", INT), ("mirroring_redo_queue_type", DESC),
-    ("mirroring_end_of_log_lsn", LSN), ("mirroring_replication_lsn", LSN),
-];
-
-#[rustfmt::skip]
 const CERTIFICATE: &[Column] = &[
     ("name", NAME), ("certificate_id", INT), ("principal_id", INT), ("pvt_key_encryption_type", KIND),
     ("pvt_key_encryption_type_desc", DESC), ("is_active_for_begin_dialog", BIT),
@@ -72,14 +61,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     }),
     view("tcp_endpoints", TCP_ENDPOINT, tcp),
     view("database_mirroring_endpoints", MIRRORING_ENDPOINT, mirroring_endpoints),
-    view("database_mirroring", MIRRORING, |cx| {
-        let row = |d: &std::sync::Arc<crate::engine::DatabaseEntry>| {
-            let mut row = vec![int(d.id.0)];
-            row.resize(MIRRORING.len(), NULL);
-            row
-        };
-        cx.engine.databases().iter().map(row).collect()
-    }),
     view("certificates", CERTIFICATE, certificates),
 ];
 

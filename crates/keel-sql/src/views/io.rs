@@ -264,7 +264,7 @@ fn log_stats(cx: &ViewContext<'_>) -> Rows {
         row.extend([int(vlfs.len() as i64), mb(stats.log_file_bytes), int(active as i64)]);
         row.extend([
             mb(stats.log_used_bytes),
-            text(super::log_reuse_wait(d).1),
+            text(super::log_reuse_wait(cx, d).1),
             Value::DateTime(backed_up.map_or(never, |chain| chain.at)),
             lsn_text(backed_up.map_or(keel_base::Lsn::ZERO, |chain| keel_base::Lsn(chain.backed_up))),
             chain.map_or(mb(stats.log_used_bytes), |chain| since(keel_base::Lsn(chain.backed_up))),

@@ -202,12 +202,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("message_forwarding_size", INT), ("connection_auth", TINY), ("connection_auth_desc", DESC), ("certificate_id", INT),
         ("encryption_algorithm", TINY), ("encryption_algorithm_desc", DESC),
     ]),
-    none("database_mirroring_witnesses", &[
-        ("database_name", NAME), ("principal_server_name", NAME), ("mirror_server_name", NAME), ("safety_level", TINY),
-        ("safety_level_desc", DESC), ("safety_sequence_number", INT), ("role_sequence_number", INT), ("mirroring_guid", GUID),
-        ("family_guid", GUID), ("is_suspended", BIT), ("is_suspended_sequence_number", INT), ("partner_sync_state", TINY),
-        ("partner_sync_state_desc", DESC),
-    ]),
     none("dm_io_cluster_valid_path_names", &[
         ("path_name", SqlType::NVarChar(Length::Limited(512))), ("cluster_owner_node", NAME), ("is_cluster_shared_volume", BIT),
     ]),

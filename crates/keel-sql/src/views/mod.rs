@@ -35,6 +35,7 @@ mod locks;
 mod machine;
 mod management;
 pub mod messages;
+mod mirroring;
 mod modules;
 mod msdb;
 mod objects;
@@ -157,7 +158,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 42] {
+fn groups() -> [&'static [SystemView]; 43] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -183,6 +184,7 @@ fn groups() -> [&'static [SystemView]; 42] {
         server::VIEWS,
         machine::VIEWS,
         endpoints::VIEWS,
+        mirroring::VIEWS,
         hadr::VIEWS,
         hadr_states::VIEWS,
         hadr_cluster::VIEWS,
@@ -442,13 +444,16 @@ pub(crate) fn date(ticks: i64) -> Value {
 pub(crate) const NULL: Value = Value::Null;
 
 /// `log_reuse_wait` and its description.
-pub(crate) fn log_reuse_wait(d: &DatabaseEntry) -> (i64, &'static str) {
+pub(crate) fn log_reuse_wait(cx: &ViewContext<'_>, d: &DatabaseEntry) -> (i64, &'static str) {
     use keel_node::LogReuseWait as W;
     match d.store.log_reuse_wait() {
         W::Nothing => (0, "NOTHING"),
         W::Checkpoint => (1, "CHECKPOINT"),
         W::LogBackup => (2, "LOG_BACKUP"),
         W::ActiveTransaction => (4, "ACTIVE_TRANSACTION"),
+        W::AvailabilityReplica if hadr::state(cx).mirroring_of(&d.name()).is_some() => {
+            (5, "DATABASE_MIRRORING")
+        }
         W::AvailabilityReplica => (9, "AVAILABILITY_REPLICA"),
     }
 }

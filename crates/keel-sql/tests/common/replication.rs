@@ -1,7 +1,7 @@
 //! A replication side without replication: commands change a state in memory, copies follow at once.
 //!
 //! `FAILOVER` makes this instance the primary, `SET (ROLE = SECONDARY)` a secondary of the first other replica, `OFFLINE`
-//! leaves it resolving; that is enough to meet every rule of the statements, the views and the logins.
+//! leaves it resolving, and a mirroring session is there as soon as it is asked for; that is enough to meet every rule of the statements, the views and the logins.
 
 use keel_sql::diagnostics::{Component, ComponentKind, Diagnostics};
 use keel_sql::hadr::cluster::{
@@ -9,11 +9,13 @@ use keel_sql::hadr::cluster::{
     MemberType, QuorumState, QuorumType,
 };
 use keel_sql::hadr::config::GroupSpec;
+use keel_sql::hadr::mirroring::Change;
 use keel_sql::hadr::{
-    AvailabilityMode, Caller, CertificateFacts, DatabaseReplicaState, GroupChange, GroupDatabase, GroupState,
-    Guid, Hadr, HadrCommand, HadrState, HealthEvent, JoinState, ListenerChange, ListenerCondition,
-    ListenerIp, ListenerSocket, ListenerSpec, ListenerState, ListenerWay, MadeCertificate, OperationalState,
-    Positions, ReplicaSpec, ReplicaState, Role, SuspendReason, SyncState, build, errors,
+    AvailabilityMode, Caller, CertificateFacts, DatabaseReplicaState, Expected, GroupChange, GroupDatabase,
+    GroupState, Guid, Hadr, HadrCommand, HadrState, HealthEvent, JoinState, ListenerChange,
+    ListenerCondition, ListenerIp, ListenerSocket, ListenerSpec, ListenerState, ListenerWay, MadeCertificate,
+    Mirroring, OperationalState, Partner, Positions, ReplicaSpec, ReplicaState, Role, SuspendReason,
+    SyncState, build, errors,
 };
 use keel_types::error::Result;
 use parking_lot::Mutex;
@@ -51,6 +53,64 @@ fn listening(id: Guid, spec: ListenerSpec) -> ListenerState {
     };
     let sockets = spec.addresses.iter().enumerate().map(socket).collect();
     ListenerState { id, spec, sockets, way: ListenerWay::Served, sent_to: None }
+}
+
+/// A copy that follows at once.
+fn copy(database: Guid, sync: SyncState, primary: bool) -> DatabaseReplicaState {
+    DatabaseReplicaState {
+        database,
+        joined: true,
+        sync,
+        failover_ready: sync == SyncState::Synchronized,
+        commit_participant: sync == SyncState::Synchronized,
+        suspended: None,
+        online: primary.then_some(true),
+        positions: Positions {
+            hardened: Some((4096, None)),
+            redone: (!primary).then_some((4000, None)),
+            end_of_log: Some(4608),
+            ..Positions::default()
+        },
+        send_queue_bytes: Some(2048),
+        send_rate_bytes: 0,
+        redo_queue_bytes: Some(4096),
+        redo_queue_max_bytes: 128 << 20,
+        writers_wait_micros: 0,
+        redo_rate_bytes: 0,
+        lag_seconds: (!primary).then_some(0),
+        counters: Default::default(),
+        latency: None,
+        divergent: None,
+    }
+}
+
+/// What an operator does to a session.
+trait Alter {
+    fn alter(&mut self, change: Change, other: impl Fn(&str, String) -> Partner);
+}
+
+impl Alter for Mirroring {
+    fn alter(&mut self, change: Change, other: impl Fn(&str, String) -> Partner) {
+        let suspend = |m: &mut Mirroring, reason| {
+            m.local.iter_mut().chain(&mut m.remote).for_each(|copy| copy.suspended = reason);
+        };
+        self.sequence += 1;
+        match change {
+            Change::Failover => {
+                (self.role, self.remote) = (Role::Secondary, None);
+                std::mem::swap(&mut self.principal, &mut self.mirror);
+            }
+            Change::ForceService => self.role = Role::Primary,
+            Change::Suspend => suspend(self, Some(SuspendReason::User)),
+            Change::Resume => suspend(self, None),
+            Change::Safety(full) => self.safety_full = full,
+            Change::Timeout(seconds) => self.timeout_seconds = seconds,
+            Change::Witness(url) => self.witness = url.map(|url| other("WITNESS", url)),
+            Change::BecomeMirror(_) | Change::BecomePrincipal(_) | Change::Off => {
+                unreachable!("are not changes of a session")
+            }
+        }
+    }
 }
 
 impl Inner {
@@ -98,33 +158,61 @@ impl Inner {
                 AvailabilityMode::Synchronous => SyncState::Synchronized,
                 AvailabilityMode::Asynchronous => SyncState::Synchronizing,
             };
-            let primary = replica.is_local;
-            replica.databases.push(DatabaseReplicaState {
-                database: id,
-                joined: true,
-                sync,
-                failover_ready: sync == SyncState::Synchronized,
-                commit_participant: sync == SyncState::Synchronized,
-                suspended: None,
-                online: replica.is_local.then_some(true),
-                positions: Positions {
-                    hardened: Some((4096, None)),
-                    redone: (!primary).then_some((4000, None)),
-                    end_of_log: Some(4608),
-                    ..Positions::default()
-                },
-                send_queue_bytes: Some(2048),
-                send_rate_bytes: 0,
-                redo_queue_bytes: Some(4096),
-                redo_queue_max_bytes: 128 << 20,
-                writers_wait_micros: 0,
-                redo_rate_bytes: 0,
-                lag_seconds: (!primary).then_some(0),
-                counters: Default::default(),
-                latency: None,
-                divergent: None,
-            });
+            replica.databases.push(copy(id, sync, replica.is_local));
         }
+    }
+
+    /// The other partner is MIRROR, the witness WITNESS; nobody is at port 1.
+    fn mirror(&mut self, server: &str, database: &str, change: Change) -> Result<()> {
+        let other = |server: &str, url: String| Partner {
+            server: server.to_owned(),
+            clients: build::tcp_url(&url).map(|(host, _)| (host, 1433)),
+            url,
+            connected: true,
+        };
+        let at = self.state.mirroring.iter().position(|m| m.database == database);
+        match (change, at) {
+            (Change::BecomeMirror(url) | Change::BecomePrincipal(url), _) if url.ends_with(":1") => {
+                return Err(errors::partner_unreachable(url));
+            }
+            (Change::BecomeMirror(url), _) => {
+                self.state.expected.retain(|e| e.database != database);
+                let principal = other("MAIN", url);
+                self.state.expected.push(Expected { database: database.to_owned(), principal });
+            }
+            (Change::BecomePrincipal(url), _) => {
+                let id = self.id();
+                let copy = |sync| copy(id, sync, true);
+                self.state.mirroring.push(Mirroring {
+                    id,
+                    database: database.to_owned(),
+                    is_witness: false,
+                    role: Role::Primary,
+                    was_principal: false,
+                    no_quorum: false,
+                    pending_failover: false,
+                    both_synchronized: true,
+                    safety_full: true,
+                    timeout_seconds: 10,
+                    role_sequence: 1,
+                    sequence: 1,
+                    principal: Some(server.to_owned()),
+                    mirror: Some("MIRROR".to_owned()),
+                    own_url: "TCP://main:5022".to_owned(),
+                    partner: Some(other("MIRROR", url)),
+                    witness: None,
+                    local: Some(copy(SyncState::Synchronized)),
+                    remote: Some(copy(SyncState::Synchronized)),
+                    traffic: Default::default(),
+                });
+            }
+            (Change::Off, _) => {
+                self.state.expected.retain(|e| e.database != database);
+                self.state.mirroring.retain(|m| m.database != database);
+            }
+            (change, at) => self.state.mirroring[at.expect("was checked")].alter(change, other),
+        }
+        Ok(())
     }
 
     fn create(&mut self, server: &str, mut spec: GroupSpec) {
@@ -291,6 +379,7 @@ impl Hadr for Fake {
             HadrCommand::Suspend { database } => inner.suspend(&database, Some(SuspendReason::User)),
             HadrCommand::Resume { database } => inner.suspend(&database, None),
             HadrCommand::JoinDatabase { .. } | HadrCommand::LeaveDatabase { .. } => {}
+            HadrCommand::Mirror { database, change } => inner.mirror(&self.server, &database, change)?,
             HadrCommand::SetEndpoint(spec) => {
                 if spec.port == 1 {
                     return Err(errors::endpoint_not_listening(spec.port, "permission denied"));
