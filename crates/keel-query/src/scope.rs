@@ -235,7 +235,7 @@ pub trait BindScope {
     }
     /// Resolves a table, view, temporary table (`#t`), synonym or system view. `None`: error 208.
     fn object(&self, name: NameParts<'_>) -> Option<ObjectRef>;
-    /// Whether what [`Scope::object`] did not find is a synonym of something that is not there (5313).
+    /// Whether what [`BindScope::object`] did not find is a synonym of something that is not there (5313).
     fn is_synonym(&self, name: NameParts<'_>) -> bool {
         let _ = name;
         false
