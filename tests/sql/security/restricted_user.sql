@@ -37,3 +37,9 @@ use shop
 select user_name() as who
 use master
 revert
+GO
+-- Recovered without a device, too.
+restore database late from disk = 'shop.bak' with norecovery
+restore database late with recovery, restricted_user
+select user_access_desc from sys.databases where name = 'late'
+drop database late

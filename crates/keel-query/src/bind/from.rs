@@ -164,16 +164,6 @@ impl Binder<'_> {
         self.nodes_source(&target, method, args, exposed, &outer)
     }
 
-    /// Error 208 or 5313.
-    pub(crate) fn not_found(&self, name: &ast::ObjectName) -> errors::Error {
-        let shown = name.to_string();
-        if self.scope.is_synonym(parts(name)) {
-            errors::synonym_of_nothing(&shown)
-        } else {
-            errors::invalid_object(&shown)
-        }
-    }
-
     fn make_nullable(&mut self, rel: &Rel) {
         for slot in rel.produced() {
             self.slots[slot as usize].nullable = true;

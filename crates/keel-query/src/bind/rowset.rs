@@ -14,6 +14,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Binder<'_> {
+    /// Error 208 or 5313.
+    pub(crate) fn not_found(&self, name: &ast::ObjectName) -> errors::Error {
+        let shown = name.to_string();
+        if self.scope.is_synonym(parts(name)) {
+            errors::synonym_of_nothing(&shown)
+        } else {
+            errors::invalid_object(&shown)
+        }
+    }
+
     pub(super) fn table_function(
         &mut self,
         name: &ast::ObjectName,

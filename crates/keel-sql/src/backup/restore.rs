@@ -142,14 +142,7 @@ impl Runner<'_> {
         started: Duration,
     ) -> Result<()> {
         let label = &found.label;
-        if options.restricted
-            && let Some(entry) = self.info.engine.database(name).filter(|e| e.restoring() == Restoring::No)
-        {
-            entry.change_settings(|settings| {
-                settings.user_access = "RESTRICTED_USER".to_owned();
-                Ok(())
-            })?;
-        }
+        self.restrict(name, options)?;
         history::note_restore(&self.info.engine, label, name, &self.info.login(), options)?;
         let pages = label.bytes.div_ceil(8192);
         let suffix = if label.log { "_log" } else { "" };
@@ -181,7 +174,8 @@ impl Runner<'_> {
         self.unlock(&mut found)?;
         self.close_standby(&entry, "RESTORE LOG")?;
         let rolled = self.roll(&entry, media, &found, options);
-        if rolled.is_err() {
+        // Unless it was recovered before something failed, it is as readable as it was.
+        if rolled.is_err() && was == Restoring::Standby && entry.is_restoring() {
             self.info.engine.set_restoring(&entry, was)?;
         }
         rolled
@@ -274,6 +268,16 @@ impl Runner<'_> {
             _ if self.info.cancelled() => sql_errors::cancelled(),
             DbError::Corrupt(detail) => errors::damaged(detail),
             e => crate::map::db_error(e, &entry.name()),
+        })
+    }
+
+    /// RESTRICTED_USER, of a database that is recovered.
+    fn restrict(&self, name: &str, options: &Options) -> Result<()> {
+        let entry = self.info.engine.database(name).filter(|e| e.restoring() == Restoring::No);
+        let Some(entry) = entry.filter(|_| options.restricted) else { return Ok(()) };
+        entry.change_settings(|settings| {
+            settings.user_access = "RESTRICTED_USER".to_owned();
+            Ok(())
         })
     }
 
@@ -376,6 +380,7 @@ impl Runner<'_> {
         }
         self.close_standby(&entry, "RESTORE")?;
         self.leave(&entry, options.leaves)?;
+        self.restrict(name, options)?;
         let text = "RESTORE DATABASE successfully processed 0 pages in 0.000 seconds (0.000 MB/sec).";
         self.report(&SqlError::new(3014, 0, 1, text));
         Ok(())

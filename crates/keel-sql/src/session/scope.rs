@@ -1,5 +1,7 @@
 //! What names mean to a statement of this session: [`BindScope`] for keel-query.
 
+mod types;
+
 use super::identity::owner;
 use super::info::Info;
 use super::options::Switches;
@@ -771,32 +773,5 @@ impl TypeLookup for Scope<'_> {
 
     fn constant(&self, expr: &ast::Expr, ty: SqlType) -> Result<Value> {
         crate::run::constant(self, expr, ty)
-    }
-}
-
-impl Scope<'_> {
-    /// The definition of a table type.
-    #[must_use]
-    pub fn table_type(&self, name: &ast::ObjectName) -> Option<Arc<keel_query::catalog::TypeDef>> {
-        let entry = self.entry(name.database.as_ref().map(|d| d.text.as_str()))?;
-        let picture = self.info.picture(&entry);
-        let schema = name.schema.as_ref().map(|s| s.text.as_str());
-        self.type_in(&entry, &picture, schema, &name.name.text).filter(|t| t.table.is_some())
-    }
-
-    /// A type of a database. Without a schema it is looked for where other names are, then in dbo.
-    fn type_in(
-        &self,
-        entry: &DatabaseEntry,
-        picture: &Picture,
-        schema: Option<&str>,
-        name: &str,
-    ) -> Option<Arc<keel_query::catalog::TypeDef>> {
-        if let Some(schema) = schema {
-            return picture.user_type(picture.schema_id(schema)?, name);
-        }
-        let home = self.home();
-        let own = if entry.id == home.database { home.schema.max(DBO) } else { DBO };
-        picture.user_type(own, name).or_else(|| picture.user_type(DBO, name))
     }
 }

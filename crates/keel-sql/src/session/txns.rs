@@ -324,7 +324,12 @@ impl TxnSet {
         }
         if let Some(mark) = mark.filter(|_| failed.is_none()) {
             // The mark is in the log, and RESTORE finds it there: that it is not in msdb is no error of the transaction.
-            let _ = crate::backup::note_mark(&self.engine, &mark, &marked, &self.shared.login.login);
+            let noted = crate::backup::note_mark(&self.engine, &mark, &marked, &self.shared.login.login);
+            if let Err(e) = noted {
+                let text =
+                    format!("The mark '{}' is not in msdb.dbo.logmarkhistory: {}", mark.name, e.message);
+                self.engine.options().log.write(&text);
+            }
         }
         failed.map_or(Ok(()), Err)
     }
