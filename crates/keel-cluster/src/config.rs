@@ -401,6 +401,17 @@ impl GroupConfig {
         self.databases.iter().find(|d| d.id == id)
     }
 
+    /// Whether a database is one of the system databases of a contained group: by its name, which no other database of the group has.
+    #[must_use]
+    pub fn is_system_database(&self, id: GroupDatabaseId) -> bool {
+        let lower = self.name.to_lowercase();
+        let is = |name: &str| {
+            let rest = name.to_lowercase();
+            rest.strip_prefix(&lower).is_some_and(|rest| matches!(rest, "_master" | "_msdb"))
+        };
+        self.database(id).is_some_and(|database| is(&database.name))
+    }
+
     pub(crate) fn database_mut(&mut self, id: GroupDatabaseId) -> Option<&mut GroupDatabase> {
         self.databases.iter_mut().find(|d| d.id == id)
     }

@@ -139,8 +139,10 @@ impl Group {
             self.stop_feed(cx, database);
             return;
         };
-        let may_seed = self.local.may_create_databases
-            && self.my_replica().is_some_and(|r| r.options.seeding_mode == SeedingMode::Automatic);
+        // Who joins a contained group takes its system databases with it.
+        let may_seed = self.config.is_system_database(database)
+            || self.local.may_create_databases
+                && self.my_replica().is_some_and(|r| r.options.seeding_mode == SeedingMode::Automatic);
         let (group, stamp) = (self.config.id, self.store.durable.stamp);
         let started = cx.now.saturating_sub(self.role_since) >= self.my_session_timeout();
         let Some(db) = self.databases.get_mut(&database) else { return };

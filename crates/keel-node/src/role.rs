@@ -85,6 +85,8 @@ pub(crate) struct Roles {
     writers_wait: AtomicU64,
     /// Counts fences, so that a promotion under way notices one.
     fences: AtomicU64,
+    /// Where the last term as a group's primary began: the end of the log that it took over.
+    term_start: AtomicU64,
 }
 
 impl Roles {
@@ -305,6 +307,7 @@ impl Database {
         let begins = log.appended();
         self.slow_writers(Duration::ZERO);
         self.gate.begin_term(term, agreed);
+        self.roles.term_start.store(begins.0, Ordering::Release);
         self.set_role(Role::Primary);
         if self.roles.fences.load(Ordering::SeqCst) != fences {
             self.end_writing("the replica was fenced while it was promoted");
@@ -312,6 +315,22 @@ impl Database {
         }
         self.abort_streams(log, &undecided)?;
         Ok(begins)
+    }
+
+    /// The stretch of time as a writer that it is in, another with each change of role; `None` when it may not write.
+    pub fn writing_term(&self) -> Option<u64> {
+        Some(self.gate.term()).filter(|term| *term != 0)
+    }
+
+    /// On a group's primary: returns when the synchronized set has all of the log that this one took over, or the term is over. Before that
+    /// it shows only what its predecessor had said to be agreed, and who had got an acknowledgement meanwhile would miss his own write.
+    /// Returns at once in other roles. For sessions, before they read: never for a thread that the agreement waits for.
+    pub fn wait_for_term_start(&self) {
+        let start = Lsn(self.roles.term_start.load(Ordering::Acquire));
+        if self.gate.cap() < start && self.gate.term() != 0 {
+            // Who loses the role is told by it.
+            let _ = self.gate.wait(start, self.gate.term());
+        }
     }
 
     /// Applies all of the log; the replica is resolving from then on. Returns the streams that are left undecided.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use keel_sql::events::actor::Attempt;
+use keel_sql::hadr::ContainedGroup;
 use keel_sql::recovery::State;
 use keel_sql::{
     BulkSource, BulkTarget, DatabaseUser, Engine, LoginRecord, ResultSink, RpcParam, RpcProcedure, Session,
@@ -22,8 +23,12 @@ pub type Killed = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// An instance.
 pub trait Backend: Send + Sync {
-    /// The login of that name.
-    fn login(&self, name: &str) -> Option<LoginRecord>;
+    /// The context of a client that has called a listener of this group, or names this database.
+    fn context(&self, _listener: Option<[u8; 16]>, _database: &str) -> Option<ContainedGroup> {
+        None
+    }
+    /// The login of that name in a context.
+    fn login(&self, context: Option<&ContainedGroup>, name: &str) -> Option<LoginRecord>;
     /// The user with a password of that name in the database that a client names, where users of databases may log in.
     fn database_user(&self, _database: &str, _name: &str) -> Option<DatabaseUser> {
         None
@@ -31,7 +36,12 @@ pub trait Backend: Send + Sync {
     /// Nobody was logged in: tells event sessions.
     fn login_failed(&self, _attempt: &Attempt<'_>) {}
     /// A client changes the password of the login that it has just given. False when that login has been dropped meanwhile.
-    fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<bool>;
+    fn set_password(
+        &self,
+        context: Option<&ContainedGroup>,
+        login: &LoginRecord,
+        hash: Vec<u8>,
+    ) -> Result<bool>;
     /// A session of an authenticated login; 4060 when its database cannot be opened.
     fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>>;
     /// `@@SERVERNAME`.
@@ -99,8 +109,11 @@ pub trait SqlSession {
 pub struct EngineBackend(pub Arc<Engine>);
 
 impl Backend for EngineBackend {
-    fn login(&self, name: &str) -> Option<LoginRecord> {
-        self.0.login(name)
+    fn context(&self, listener: Option<[u8; 16]>, database: &str) -> Option<ContainedGroup> {
+        self.0.context(listener, database)
+    }
+    fn login(&self, context: Option<&ContainedGroup>, name: &str) -> Option<LoginRecord> {
+        self.0.login_in(context, name)
     }
     fn database_user(&self, database: &str, name: &str) -> Option<DatabaseUser> {
         self.0.database_user(database, name)
@@ -108,8 +121,13 @@ impl Backend for EngineBackend {
     fn login_failed(&self, attempt: &Attempt<'_>) {
         self.0.fire_failed_login(attempt);
     }
-    fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<bool> {
-        self.0.change_login(login, |login| login.password_hash = hash)
+    fn set_password(
+        &self,
+        context: Option<&ContainedGroup>,
+        login: &LoginRecord,
+        hash: Vec<u8>,
+    ) -> Result<bool> {
+        self.0.master_in(context)?.change_login(login, |login| login.password_hash = hash)
     }
     fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>> {
         Ok(Box::new(self.0.session(options)?))

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use keel_sql::events::actor::Attempt;
+use keel_sql::hadr::ContainedGroup;
 use keel_sql::{DatabaseUser, LoginRecord, PasswordHasher};
 use keel_types::SqlError;
 
@@ -83,6 +84,8 @@ pub struct Credentials<'a> {
     pub peer: IpAddr,
     /// Program and host, as the client says.
     pub client: (&'a str, &'a str),
+    /// The contained group whose logins are meant; none for the instance's.
+    pub context: Option<&'a ContainedGroup>,
 }
 
 impl Credentials<'_> {
@@ -99,8 +102,8 @@ impl Credentials<'_> {
 
     /// The login, if the password is its own and it may be used; else 18456 or 18470.
     pub fn check(&self, password: &str) -> Result<LoginRecord, SqlError> {
-        let record =
-            self.shared.backend.login(self.name).ok_or_else(|| self.failed(&Reason::UnknownLogin))?;
+        let record = self.shared.backend.login(self.context, self.name);
+        let record = record.ok_or_else(|| self.failed(&Reason::UnknownLogin))?;
         if !self.shared.passwords.verify(password, &record.password_hash) {
             return Err(self.failed(&Reason::PasswordMismatch));
         }

@@ -20,13 +20,14 @@ pub struct Front(pub(crate) Arc<Shared>);
 impl Front {
     /// The login that name and password belong to; 18456 or 18470, written to the error log as those of TDS clients.
     pub fn authenticate(&self, name: &str, password: &str, peer: IpAddr) -> Result<LoginRecord, SqlError> {
-        Credentials { shared: &self.0, name, peer, client: ("keel dashboard", "") }.check(password)
+        let client = ("keel dashboard", "");
+        Credentials { shared: &self.0, name, peer, client, context: None }.check(password)
     }
 
     /// The login of that name as it is now.
     #[must_use]
     pub fn login(&self, name: &str) -> Option<LoginRecord> {
-        self.0.backend.login(name)
+        self.0.backend.login(None, name)
     }
 
     /// A session; the caller answers for the login having been authenticated. To be used on a thread with

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use keel_sql::hadr::ContainedGroup;
 use keel_sql::{PasswordHasher, SessionOptions};
 use keel_tds::features;
 use keel_tds::limits::{MESSAGE_BYTES_MAX, PACKET_BYTES_DEFAULT, PACKET_BYTES_MIN, PACKET_BYTES_TLS_MAX};
@@ -68,8 +69,8 @@ impl From<std::io::Error> for Refused {
 
 /// Where a login belongs, as far as that is known before it is read.
 pub enum Way {
-    /// Here: the listener it came through has its primary here, or nobody knows better.
-    Here,
+    /// Here: the listener it came through, of this group, has its primary here, or nobody knows better.
+    Here(Option<[u8; 16]>),
     /// At this host and port, where the primary of the listener is.
     Route(String, u16),
     /// It came to the instance's own port: here, unless it calls a listener by name whose primary is elsewhere.
@@ -78,15 +79,26 @@ pub enum Way {
 
 impl Way {
     /// Host and port of a login that belongs elsewhere.
-    fn route(self, shared: &Shared, login: &Login) -> Option<(String, u16)> {
+    fn route(&self, shared: &Shared, login: &Login) -> Option<(String, u16)> {
         match self {
-            Way::Here => None,
-            Way::Route(host, port) => Some((host, port)),
+            Way::Here(_) => None,
+            Way::Route(host, port) => Some((host.clone(), *port)),
             Way::ByName => {
                 let door = shared.doors.named(&login.server_name)?;
                 let Place::There(target) = door.place().0 else { return None };
                 target.route.or_else(|| target.addresses.into_iter().next()).filter(|_| can_route(login))
             }
+        }
+    }
+}
+
+impl Way {
+    /// The group whose listener the client has called.
+    fn group(&self, shared: &Shared, login: &Login) -> Option<[u8; 16]> {
+        match self {
+            Way::Here(group) => *group,
+            Way::Route(..) => None,
+            Way::ByName => shared.doors.named(&login.server_name).map(|door| door.standing().id),
         }
     }
 }
@@ -143,7 +155,8 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
     // Which of several conversations a state belongs to cannot be told.
     let asked = login.features.iter().find(|f| f.id == features::id::SESSION_RECOVERY && !several);
     let lost = asked.map(|f| Recovery::decode(&f.data)).transpose()?;
-    let session = authenticate(shared, &login, link, peer, encrypted);
+    let context = shared.backend.context(way.group(shared, &login), &login.database);
+    let session = authenticate(shared, &login, link, peer, encrypted, context);
     match session.and_then(|session| recovered(session, lost.as_ref().and_then(Option::as_ref))) {
         Ok(session) => {
             outbox.set_spid(session.id());
@@ -274,12 +287,14 @@ fn authenticate(
     link: &Link,
     peer: SocketAddr,
     encrypted: bool,
+    context: Option<ContainedGroup>,
 ) -> Result<Box<dyn SqlSession>, Vec<SqlError>> {
     let credentials = Credentials {
         shared,
         name: &login.user_name,
         peer: peer.ip(),
         client: (&login.app_name, &login.host_name),
+        context: context.as_ref(),
     };
     if login.flags2.contains(OptionFlags2::INTEGRATED_SECURITY) || !login.sspi.is_empty() {
         return Err(vec![credentials.failed(&Reason::Integrated)]);
@@ -290,7 +305,7 @@ fn authenticate(
             return Err(vec![credentials.failed(&Reason::PasswordOfUser)]);
         };
         let hash = shared.passwords.hash(&login.change_password);
-        if !shared.backend.set_password(record, hash).map_err(|e| vec![*e])? {
+        if !shared.backend.set_password(context.as_ref(), record, hash).map_err(|e| vec![*e])? {
             return Err(vec![credentials.failed(&Reason::UnknownLogin)]);
         }
     }
@@ -319,6 +334,7 @@ fn authenticate(
         ansi_defaults: login.flags2.contains(OptionFlags2::ODBC),
         read_only_intent: login.type_flags.contains(TypeFlags::READ_ONLY_INTENT),
         can_route: can_route(login),
+        context: context.clone(),
     };
     let begun = shared.backend.session(options).and_then(|mut session| {
         if shared.config.logon_triggers {

@@ -41,8 +41,9 @@ pub fn run(shared: &Arc<Shared>, link: &Arc<Link>, peer: SocketAddr, door: Optio
     let (way, client) = match (door.is_some(), admit(&shared.doors, door, link, peer)) {
         (_, Admission::Done) => return,
         (_, Admission::Route(host, port)) => (Way::Route(host, port), peer.ip()),
-        (true, Admission::Serve(client)) => (Way::Here, client),
-        (false, Admission::Serve(client)) => (Way::ByName, client),
+        (true, Admission::Serve(client, group)) => (Way::Here(group), client),
+        (false, Admission::Serve(client, Some(group))) => (Way::Here(Some(group)), client),
+        (false, Admission::Serve(client, None)) => (Way::ByName, client),
     };
     let peer = SocketAddr::new(client, peer.port());
     let _ = link.socket.set_read_timeout(Some(LOGIN_TIMEOUT));

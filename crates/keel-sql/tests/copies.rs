@@ -372,3 +372,34 @@ fn indexed_views_are_kept_on_whichever_copy_is_primary() {
     let rows = run(&mut reader(&pair.primary), stored);
     assert!(rows.contains("1    | 3 | 38") && rows.contains("2    | 1 | 5"), "{rows}");
 }
+
+/// Who becomes primary has all that was acknowledged, but not all of it is agreed on yet as far as it knows: the one before died before
+/// it could say so. Whoever asks meanwhile waits; what was acknowledged to him, a table even, must not be missing.
+#[test]
+fn what_was_acknowledged_is_there_as_soon_as_the_new_primary_answers() {
+    let pair = Pair::new(SETUP);
+    let mut writer = reader(&pair.primary);
+    change(&mut writer, "INSERT item VALUES (4, 'mast', 900)");
+    change(&mut writer, "CREATE TABLE fresh (a int); INSERT fresh VALUES (42)");
+    let (from, to) = (store(&pair.primary), store(&pair.secondary));
+    let mut scanner = from.log().unwrap().scan(to.log().unwrap().appended()).unwrap();
+    while let Some(block) = scanner.next().unwrap() {
+        to.receive(Epoch(pair.epoch), block.bytes).unwrap();
+    }
+    let end = to.harden().unwrap();
+    from.fence("it died");
+    to.promote(Epoch(pair.epoch + 1)).unwrap();
+
+    let (answers, answered) = std::sync::mpsc::channel();
+    let engine = Arc::clone(&pair.secondary);
+    let asks = std::thread::spawn(move || {
+        let mut session = reader(&engine);
+        answers.send(run(&mut session, "SELECT name FROM item WHERE id = 4; SELECT a FROM fresh")).unwrap();
+    });
+    // However long this is, there is no answer before the others have the log.
+    assert!(answered.recv_timeout(Duration::from_millis(50)).is_err());
+    to.advance_agreed(end);
+    let said = answered.recv_timeout(LONG).unwrap();
+    assert!(said.contains("mast") && said.contains("42"), "{said}");
+    asks.join().unwrap();
+}

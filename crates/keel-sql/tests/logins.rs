@@ -54,7 +54,7 @@ fn a_login_that_took_a_dropped_ones_number_is_not_changed_for_it() {
     run("DROP LOGIN first; CREATE LOGIN second WITH PASSWORD = 'Secret-Pass-2'");
     let second = engine.login("second").unwrap();
     assert_eq!(second.principal_id, first.principal_id, "else this says nothing");
-    assert!(!engine.change_login(&first, |login| login.password_hash = b"stolen".to_vec()).unwrap());
-    assert!(!engine.drop_login(&first).unwrap());
+    assert!(!engine.master().change_login(&first, |login| login.password_hash = b"stolen".to_vec()).unwrap());
+    assert!(!engine.master().drop_login(&first).unwrap());
     assert_eq!(engine.login("second"), Some(second));
 }

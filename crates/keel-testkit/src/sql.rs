@@ -42,7 +42,8 @@ impl Agent {
     fn start(engine: &Arc<Engine>) -> Agent {
         engine.add_login(sa()).expect("there is a login that owns jobs");
         keel_sql::agent::install(engine).expect("the agent's tables and procedures are made");
-        let mut service = keel_sql::agent::Service::start(engine).expect("the agent starts");
+        let mut service = keel_sql::agent::Service::start(&keel_sql::agent::Office::of_instance(engine))
+            .expect("the agent starts");
         let engine = Arc::clone(engine);
         let its = Arc::clone(&engine);
         let thread = std::thread::spawn(move || {

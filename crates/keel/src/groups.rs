@@ -62,6 +62,9 @@ struct Create {
     /// A database to put into it; may be repeated
     #[arg(long, value_name = "NAME")]
     database: Vec<String>,
+    /// With a master and an msdb of its own: logins and jobs go with the group (a contained availability group)
+    #[arg(long)]
+    contained: bool,
     /// Another instance, as clients reach it (like -S); repeated for each
     #[arg(long, value_name = "SERVER")]
     member: Vec<String>,
@@ -128,8 +131,9 @@ impl Create {
         let databases =
             if databases.is_empty() { String::new() } else { format!("DATABASE {} ", databases.join(", ")) };
         let head = literal(&format!(
-            "CREATE AVAILABILITY GROUP {} FOR {databases}REPLICA ON ",
-            bracketed(&self.name)
+            "CREATE AVAILABILITY GROUP {} {}FOR {databases}REPLICA ON ",
+            bracketed(&self.name),
+            if self.contained { "WITH (CONTAINED) " } else { "" }
         ));
         let batch = format!(
             "SET NOCOUNT ON;

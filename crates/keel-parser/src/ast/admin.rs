@@ -244,6 +244,8 @@ pub enum AvailabilityGroupAction {
     RemoveReplica(SmolStr),
     Join {
         cluster_type: Option<SmolStr>,
+        /// REBUILD_SYSTEM_DATABASES
+        rebuilds: bool,
     },
     JoinDistributed(Vec<ReplicaSpec>),
     ModifyDistributed(Vec<ReplicaSpec>),

@@ -241,12 +241,23 @@ impl Parser<'_> {
         let mut cluster_type = None;
         if self.eat_kw(Kw::WITH) {
             self.expect(Tok::LParen)?;
-            self.expect_word("CLUSTER_TYPE")?;
-            self.expect(Tok::Eq)?;
-            cluster_type = Some(self.upper_word()?);
+            let mut rebuilds = false;
+            loop {
+                if self.eat_word("REBUILD_SYSTEM_DATABASES") {
+                    rebuilds = true;
+                } else {
+                    self.expect_word("CLUSTER_TYPE")?;
+                    self.expect(Tok::Eq)?;
+                    cluster_type = Some(self.upper_word()?);
+                }
+                if !self.eat(Tok::Comma) {
+                    break;
+                }
+            }
             self.expect(Tok::RParen)?;
+            return Ok(Action::Join { cluster_type, rebuilds });
         }
-        Ok(Action::Join { cluster_type })
+        Ok(Action::Join { cluster_type, rebuilds: false })
     }
 
     // ---- endpoints ----

@@ -120,6 +120,7 @@ pub(super) fn from_options(config: &cluster::GroupConfig) -> sql::GroupSpec {
         health_check_timeout_ms: o.health_check_timeout_ms,
         db_failover: o.db_failover,
         basic: o.basic,
+        contained: None,
         required_synchronized_secondaries: o.required_synchronized_secondaries.into(),
         write_lease_seconds: o.write_lease_validity_s,
         cluster_connection_options: o.cluster_connection_options.clone(),

@@ -27,8 +27,8 @@ const MOVES_WITHIN: Duration = Duration::from_millis(5);
 /// How a connection goes on.
 #[derive(Debug)]
 pub enum Admission {
-    /// It logs in here. This is where the client is, as far as is known.
-    Serve(IpAddr),
+    /// It logs in here. This is where the client is, as far as is known, and the group whose listener it came through.
+    Serve(IpAddr, Option<[u8; 16]>),
     /// It is told in its login to go to this host and port.
     Route(String, u16),
     /// It is over: forwarded and ended, or the client has gone.
@@ -65,14 +65,14 @@ fn forwarded_for(link: &Link) -> io::Result<Option<([u8; 16], IpAddr)>> {
 pub(crate) fn admit(doors: &Doors, door: Option<Arc<Door>>, link: &Arc<Link>, peer: SocketAddr) -> Admission {
     let mut client = peer.ip().to_canonical();
     if door.is_none() && doors.is_empty() {
-        return Admission::Serve(client);
+        return Admission::Serve(client, None);
     }
     let deadline = Instant::now() + doors.hold_max;
     let _ = link.socket.set_read_timeout(Some(FIRST_BYTE_MAX));
     // Clients that connect to several nodes at once say nothing to those that they then leave.
     let Ok(forwarded) = forwarded_for(link) else { return Admission::Done };
     let Some(door) = forwarded.and_then(|(group, _)| doors.of_group(group)).or(door) else {
-        return Admission::Serve(client);
+        return Admission::Serve(client, None);
     };
     let standing = door.standing();
     let id = standing.id;
@@ -86,7 +86,7 @@ pub(crate) fn admit(doors: &Doors, door: Option<Arc<Door>>, link: &Arc<Link>, pe
         let (place, turn) = door.place();
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Admission::Serve(client);
+            return Admission::Serve(client, Some(id));
         }
         let pause = match place {
             Place::Here if door.enter(&turn, link, None) => {
@@ -94,7 +94,7 @@ pub(crate) fn admit(doors: &Doors, door: Option<Arc<Door>>, link: &Arc<Link>, pe
                     // The others hear of it now: this machine may fall silent in a moment.
                     doors.ring();
                 }
-                return Admission::Serve(client);
+                return Admission::Serve(client, Some(id));
             }
             Place::Here => continue,
             Place::There(Target { route: Some((host, port)), .. }) if !forwarded => {

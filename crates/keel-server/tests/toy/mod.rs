@@ -12,6 +12,7 @@ use std::time::Duration;
 use keel_server::Backend;
 use keel_server::backend::{Cancel, Killed, SqlSession};
 use keel_server::password::Passwords;
+use keel_sql::hadr::ContainedGroup;
 use keel_sql::recovery::{STATE_BYTES, State};
 use keel_sql::sink::{ColumnMeta, DoneInfo, DoneKind, EnvChange, ResultSink};
 use keel_sql::{
@@ -51,10 +52,10 @@ impl Toy {
 }
 
 impl Backend for Toy {
-    fn login(&self, name: &str) -> Option<LoginRecord> {
+    fn login(&self, _: Option<&ContainedGroup>, name: &str) -> Option<LoginRecord> {
         name.eq_ignore_ascii_case("sa").then(|| self.sa.lock().unwrap().clone())
     }
-    fn set_password(&self, _login: &LoginRecord, hash: Vec<u8>) -> Result<bool> {
+    fn set_password(&self, _: Option<&ContainedGroup>, _login: &LoginRecord, hash: Vec<u8>) -> Result<bool> {
         self.sa.lock().unwrap().password_hash = hash;
         Ok(true)
     }

@@ -1,27 +1,26 @@
 //! The agent's own session in `msdb`: statements, and their rows as values.
 
-use crate::engine::Engine;
+use super::Office;
 use crate::session::{Session, SessionOptions};
 use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
-use std::sync::Arc;
 
 /// `principal_id` of the login that the agent works as; `sa`, however it is called.
 const SA: i32 = 1;
 
 /// See the module.
 pub(crate) struct Clerk {
-    engine: Arc<Engine>,
+    office: Office,
     program: &'static str,
     session: Session,
 }
 
 impl Clerk {
-    pub(crate) fn new(engine: &Arc<Engine>, program: &'static str) -> Result<Clerk> {
-        let mut session = engine.session(options(engine, program, "msdb"))?;
+    pub(crate) fn new(office: &Office, program: &'static str) -> Result<Clerk> {
+        let mut session = office.engine().session(options(office, program, "msdb"))?;
         session.classify();
-        Ok(Clerk { engine: Arc::clone(engine), program, session })
+        Ok(Clerk { office: office.clone(), program, session })
     }
 
     /// Executes statements; their first error is the answer.
@@ -33,7 +32,7 @@ impl Clerk {
     pub(super) fn rows(&mut self, text: &str) -> Result<Vec<Vec<Value>>> {
         // Somebody has killed it.
         if self.session.is_ended() {
-            *self = Clerk::new(&self.engine, self.program)?;
+            *self = Clerk::new(&self.office, self.program)?;
         }
         let mut gathered = Gathered::default();
         self.session.execute_batch(text, &mut gathered);
@@ -45,8 +44,11 @@ impl Clerk {
 }
 
 /// A session of the agent itself.
-pub(super) fn options(engine: &Engine, program: &str, database: &str) -> SessionOptions {
-    let login = engine.logins().ok().and_then(|logins| logins.of_id(SA).map(|login| login.name.clone()));
+pub(super) fn options(office: &Office, program: &str, database: &str) -> SessionOptions {
+    let engine = office.engine();
+    let master = engine.master_in(office.context());
+    let logins = master.and_then(|master| master.logins()).ok();
+    let login = logins.and_then(|logins| logins.of_id(SA).map(|login| login.name.clone()));
     SessionOptions {
         login: login.unwrap_or_else(|| "sa".to_owned()),
         sysadmin: true,
@@ -56,6 +58,7 @@ pub(super) fn options(engine: &Engine, program: &str, database: &str) -> Session
         client_interface: "Evenkeel".to_owned(),
         packet_size: 4096,
         ansi_defaults: true,
+        context: office.context().cloned(),
         ..SessionOptions::default()
     }
 }

@@ -1,7 +1,10 @@
 //! The agent's tables and procedures: T-SQL that an instance runs in `msdb` when it starts and has not run in this version.
 
+use super::Office;
 use super::clerk::Clerk;
-use crate::engine::{Engine, MSDB};
+use crate::catalog::SystemDatabase;
+use crate::engine::Engine;
+use crate::hadr::ContainedGroup;
 use crate::program::ModuleIdentity;
 use crate::session::info::Info;
 use keel_parser::split::split_go;
@@ -49,8 +52,9 @@ pub fn is_shipped(name: &str) -> bool {
 #[must_use]
 pub fn is_calling(info: &Info) -> bool {
     let modules = info.modules.borrow();
-    let shipped =
-        |module: &ModuleIdentity| module.database == MSDB && module.name.as_deref().is_some_and(is_shipped);
+    let in_msdb =
+        |module: &ModuleIdentity| info.system_database(module.database) == Some(SystemDatabase::Msdb);
+    let shipped = |module: &ModuleIdentity| in_msdb(module) && module.name.as_deref().is_some_and(is_shipped);
     modules.iter().rev().find(|m| m.object_id >= 0).is_some_and(shipped)
 }
 
@@ -61,15 +65,27 @@ fn stamp() -> String {
 }
 
 /// Makes in `msdb` what this version of the agent needs, if that has not been done.
+///
+/// # Errors
+/// The first statement's that fails.
 pub fn install(engine: &Arc<Engine>) -> Result<()> {
+    install_in(&Office::of_instance(engine))
+}
+
+/// The same in the `msdb` of a group that is to be contained.
+pub(crate) fn install_contained(engine: &Arc<Engine>, group: &ContainedGroup) -> Result<()> {
+    install_in(&Office::of_group(engine, group)?)
+}
+
+/// The same in any `msdb` that can be written here.
+pub(super) fn install_in(office: &Office) -> Result<()> {
     let wanted = stamp();
-    let Some(msdb) = engine.database_by_id(MSDB) else { return Ok(()) };
     let installed =
-        msdb.picture().properties().any(|p| p.name == STAMP && p.value.as_deref() == Some(&wanted));
+        office.msdb().picture().properties().any(|p| p.name == STAMP && p.value.as_deref() == Some(&wanted));
     if installed {
         return Ok(());
     }
-    let mut clerk = Clerk::new(engine, "SQLAgent - Install")?;
+    let mut clerk = Clerk::new(office, "SQLAgent - Install")?;
     for batch in SCRIPTS.iter().flat_map(|script| split_go(script)) {
         clerk.run(batch.text)?;
     }

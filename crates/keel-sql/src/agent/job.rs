@@ -1,15 +1,13 @@
 //! One run of a job: its steps in the order that they give each other, attempts, what came of it, history.
 
-use super::JobId;
 use super::board::{Board, Start};
 use super::clerk::{Clerk, guid, int, number, quoted, text, uuid_text};
 use super::schedule::numbers;
 use super::step::{Outcome, Owner, Step, Surroundings};
-use crate::engine::Engine;
+use super::{JobId, Office};
 use keel_types::Value;
 use keel_types::datetime::TICKS_PER_SECOND;
 use keel_types::error::Result;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Characters of a message that the history keeps.
@@ -65,37 +63,37 @@ impl Drop for Ends<'_> {
 
 /// A run that is to be executed.
 pub struct Run {
-    engine: Arc<Engine>,
+    office: Office,
     session: i64,
     start: Start,
 }
 
 impl Run {
-    pub(super) fn new(engine: &Arc<Engine>, session: i64, start: Start) -> Run {
-        Run { engine: Arc::clone(engine), session, start }
+    pub(super) fn new(office: &Office, session: i64, start: Start) -> Run {
+        Run { office: office.clone(), session, start }
     }
 
     /// Executes all of it. To be called on a thread with a session's stack.
     pub fn execute(self) {
         let job = self.start.job;
-        let _ends = Ends { board: self.engine.agent(), job };
+        let _ends = Ends { board: self.office.board(), job };
         if let Err(e) = self.run() {
             let text = format!("Job {} could not be run: error {}, {}", uuid_text(job), e.number, e.message);
-            self.engine.options().log.write(&text);
+            self.office.engine().options().log.write(&text);
         }
     }
 
     fn run(&self) -> Result<()> {
-        let mut clerk = Clerk::new(&self.engine, "SQLAgent - Job Manager")?;
+        let mut clerk = Clerk::new(&self.office, "SQLAgent - Job Manager")?;
         // It was deleted before its turn came.
         let Some(job) = self.read_job(&mut clerk)? else { return Ok(()) };
-        let began = self.engine.now_local();
+        let began = self.office.engine().now_local();
         self.begin(&mut clerk)?;
         let steps = self.read_steps(&mut clerk)?;
         let wanted = self.start.step.as_ref();
         let first = wanted.and_then(|name| steps.iter().find(|s| crate::views::same(&s.name, name)));
         let mut next = first.map_or(job.start_step, |step| step.id);
-        let owner = Owner::of(&self.engine, &job.owner_sid);
+        let owner = Owner::of(&self.office, &job.owner_sid);
         let (mut status, mut last) = (Status::Failed, None);
         for _ in 0..STEPS_MAX {
             let Some(step) = steps.iter().find(|step| step.id == next) else { break };
@@ -183,10 +181,10 @@ impl Run {
         began: i64,
     ) -> Result<Status> {
         let id = self.start.job;
-        let board = self.engine.agent();
+        let board = self.office.board();
         for retry in 0..=step.retries.max(0) {
-            let at = self.engine.now_local();
-            let around = Surroundings { engine: &self.engine, job: id, job_name: &job.name, began, retry };
+            let at = self.office.engine().now_local();
+            let around = Surroundings { office: &self.office, job: id, job_name: &job.name, began, retry };
             let outcome = match owner {
                 Some(owner) => step.execute(&around, owner),
                 None => {
@@ -226,7 +224,7 @@ impl Run {
         retries: i32,
     ) -> Result<()> {
         let (date, time) = numbers(at);
-        let seconds = (self.engine.now_local() - at) / TICKS_PER_SECOND;
+        let seconds = (self.office.engine().now_local() - at) / TICKS_PER_SECOND;
         let duration = seconds / 3600 * 10_000 + seconds / 60 % 60 * 100 + seconds % 60;
         let message: String = outcome.message.chars().take(MESSAGE_MAX).collect();
         clerk.run(&format!(
@@ -249,7 +247,7 @@ impl Run {
     }
 
     fn summary(&self, status: Status, last: Option<&Step>, asked_for: Option<&Step>) -> String {
-        let mut said = match (status, self.engine.agent().stopped_by(self.start.job)) {
+        let mut said = match (status, self.office.board().stopped_by(self.start.job)) {
             (Status::Succeeded, _) => "The job succeeded.".to_owned(),
             (Status::Cancelled, Some(by)) => format!("The job was stopped prior to completion by {by}."),
             _ => "The job failed.".to_owned(),
@@ -280,7 +278,7 @@ impl Run {
                 "SQL Server Scheduled Job '{}' ({id}) - Status: {word} - Message: {message}",
                 job.name
             );
-            self.engine.options().log.write(&text);
+            self.office.engine().options().log.write(&text);
         }
         if wants(job.delete_level) {
             clerk.run(&format!("exec dbo.sp_delete_job @job_id = {}", guid(self.start.job)))?;

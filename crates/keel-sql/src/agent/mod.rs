@@ -12,6 +12,7 @@
 //! | --- | --- |
 //! | [`mod@install`] | the tables and procedures in `msdb`, as T-SQL beside it: made when an instance first starts, and renewed by a later version |
 //! | [`schedule`] | when a schedule is due: arithmetic |
+//! | [`office`] | whose jobs: the instance's, or a contained group's |
 //! | [`board`] | what is running, what was asked for, in memory |
 //! | [`service`] | which jobs start now, and until when there is nothing to do |
 //! | [`job`] | one run of a job: its steps in order, what came of them, the history |
@@ -25,6 +26,7 @@
 //! * A job runs once at a time. A schedule that comes due meanwhile is passed over.
 //! * Jobs of a database in an availability group are, as in the product, each instance's own, and look with
 //!   `sys.fn_hadr_backup_is_preferred_replica` or `sys.fn_hadr_is_primary_replica` whether it is their turn.
+//! * A contained group has jobs of its own: in its `msdb`, on a board of its own, served where its primary is.
 //!
 //! ## Deliberately absent
 //!
@@ -35,6 +37,7 @@ pub mod board;
 mod clerk;
 pub mod install;
 pub mod job;
+pub mod office;
 pub mod schedule;
 pub mod service;
 mod step;
@@ -42,7 +45,9 @@ mod step;
 pub use board::Board;
 pub(crate) use clerk::Clerk;
 pub use install::install;
+pub(crate) use install::install_contained;
 pub use job::Run;
+pub use office::Office;
 pub use service::Service;
 
 /// Id of a job.

@@ -5,11 +5,9 @@ use super::board::{News, Source, Start};
 use super::clerk::{Clerk, guid, id, int, number, text};
 use super::job::Run;
 use super::schedule::{AT_START, Schedule, numbers};
-use super::{Board, JobId};
-use crate::engine::Engine;
+use super::{Board, JobId, Office};
 use keel_types::error::Result;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often the tables are read although nobody said that they changed: who writes to them directly says nothing.
@@ -26,7 +24,7 @@ struct Due {
 
 /// Used by one thread of the host, which calls [`Service::turn`] over and over until the board stops.
 pub struct Service {
-    engine: Arc<Engine>,
+    office: Office,
     clerk: Clerk,
     /// `session_id` of `syssessions`: this start of the agent.
     session: i64,
@@ -37,14 +35,19 @@ pub struct Service {
 
 impl Service {
     /// Begins: from now on requests are taken, and jobs that start with the agent are asked for.
-    pub fn start(engine: &Arc<Engine>) -> Result<Service> {
-        let mut clerk = Clerk::new(engine, "SQLAgent - Generic Refresher")?;
+    ///
+    /// # Errors
+    /// When its tables cannot be made or read.
+    pub fn start(office: &Office) -> Result<Service> {
+        // Those of a group may have been made by an older version elsewhere.
+        super::install::install_in(office)?;
+        let mut clerk = Clerk::new(office, "SQLAgent - Generic Refresher")?;
         let session = clerk.rows(
             "set nocount on; insert dbo.syssessions (agent_start_date) values (getdate()); select convert(int, scope_identity())",
         )?;
         let session = session.first().map_or(0, |row| number(row, 0));
         let mut service = Service {
-            engine: Arc::clone(engine),
+            office: office.clone(),
             clerk,
             session,
             due: BTreeMap::new(),
@@ -63,15 +66,15 @@ impl Service {
     }
 
     fn board(&self) -> &Board {
-        self.engine.agent()
+        self.office.board()
     }
 
     /// Waits until something is to be done, a minute at most, and gives the jobs that start now: each must be executed, on a
     /// thread of its own, also when what else there was to do has failed.
     pub fn turn(&mut self) -> (Vec<Run>, Result<()>) {
-        let mut news = self.engine.agent().take(self.rest());
+        let mut news = self.office.board().take(self.rest());
         let starts = std::mem::take(&mut news.starts);
-        let runs = starts.into_iter().map(|start| Run::new(&self.engine, self.session, start)).collect();
+        let runs = starts.into_iter().map(|start| Run::new(&self.office, self.session, start)).collect();
         (runs, self.catch_up(&news))
     }
 
@@ -80,9 +83,11 @@ impl Service {
             self.read()?;
         }
         for event in &news.events {
-            if let Some(start) = self.alerts.answer(&mut self.clerk, event, self.engine.now_local())? {
+            if let Some(start) =
+                self.alerts.answer(&mut self.clerk, event, self.office.engine().now_local())?
+            {
                 // It runs already: the alert has been counted.
-                let _ = self.engine.agent().start(start);
+                let _ = self.office.board().start(start);
             }
         }
         self.start_due()
@@ -90,7 +95,7 @@ impl Service {
 
     /// Until the next schedule is due.
     fn rest(&self) -> Duration {
-        let now = self.engine.now_local();
+        let now = self.office.engine().now_local();
         let next = self.due.values().filter_map(|due| due.next).min();
         let ticks = next.map_or(i64::MAX, |next| (next - now).max(0));
         // Rounded up: a moment early would be in vain.
@@ -99,7 +104,7 @@ impl Service {
     }
 
     fn start_due(&mut self) -> Result<()> {
-        let now = self.engine.now_local();
+        let now = self.office.engine().now_local();
         let mut told = String::new();
         for ((job, schedule), due) in &mut self.due {
             if due.next.is_none_or(|next| next > now) {
@@ -107,7 +112,7 @@ impl Service {
             }
             let source = Source::Schedule(*schedule, due.name.clone());
             // It runs still: this time is passed over.
-            let _ = self.engine.agent().start(Start { job: *job, step: None, source });
+            let _ = self.office.board().start(Start { job: *job, step: None, source });
             due.next = due.schedule.next(now);
             told += &next_run(*job, *schedule, due.next);
         }
@@ -117,7 +122,7 @@ impl Service {
     /// Reads what is due from the tables, and writes there when.
     fn read(&mut self) -> Result<()> {
         self.alerts = Alerts::read(&mut self.clerk)?;
-        self.engine.agent().listen(!self.alerts.is_empty());
+        self.office.board().listen(!self.alerts.is_empty());
         let rows = self.clerk.rows(
             "select x.job_id, s.schedule_id, s.name, s.freq_type, s.freq_interval, s.freq_subday_type, s.freq_subday_interval,
                 s.freq_relative_interval, s.freq_recurrence_factor, s.active_start_date, s.active_end_date, s.active_start_time,
@@ -125,7 +130,7 @@ impl Service {
             from dbo.sysjobschedules x join dbo.sysschedules s on s.schedule_id = x.schedule_id
                 join dbo.sysjobs j on j.job_id = x.job_id left join dbo.sysjobservers v on v.job_id = x.job_id",
         )?;
-        let (now, mut due, mut told) = (self.engine.now_local(), BTreeMap::new(), String::new());
+        let (now, mut due, mut told) = (self.office.engine().now_local(), BTreeMap::new(), String::new());
         for row in &rows {
             let (key, schedule) = ((id(row, 0), int(row, 1)), schedule_of(row));
             let known = self.due.remove(&key).filter(|known| known.schedule == schedule);

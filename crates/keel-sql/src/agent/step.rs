@@ -3,11 +3,10 @@
 //! As in the product a step ends with its first error that nobody catches, its batches are cut at GO, QUOTED_IDENTIFIER is off, and what
 //! stands in `$(ESCAPE_SQUOTE(…))` and its kin is put in before.
 
-use super::JobId;
 use super::clerk::{Clerk, guid, options, quoted};
 use super::schedule::numbers;
+use super::{JobId, Office};
 use crate::convert;
-use crate::engine::Engine;
 use crate::session::{CancelHandle, Session, SessionOptions};
 use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
 use keel_parser::split::split_go;
@@ -15,7 +14,6 @@ use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::sync::Arc;
 
 /// Characters of output that are kept for the history, a table or a file.
 const OUTPUT_MAX: usize = 4 << 20;
@@ -59,15 +57,15 @@ pub(super) struct Owner {
 
 impl Owner {
     /// The login of that security identifier. One that is disabled may own jobs: `sa` often is.
-    pub(super) fn of(engine: &Engine, sid: &[u8]) -> Option<Owner> {
-        let logins = engine.logins().ok()?;
+    pub(super) fn of(office: &Office, sid: &[u8]) -> Option<Owner> {
+        let logins = office.engine().master_in(office.context()).and_then(|master| master.logins()).ok()?;
         logins.of_sid(sid).map(|login| Owner { name: login.name.clone(), sysadmin: login.sysadmin })
     }
 }
 
 /// What a step is a part of.
 pub(super) struct Surroundings<'a> {
-    pub(super) engine: &'a Arc<Engine>,
+    pub(super) office: &'a Office,
     pub(super) job: JobId,
     pub(super) job_name: &'a str,
     /// When the job began, local ticks.
@@ -111,14 +109,14 @@ impl Outcome {
 impl Step {
     /// Executes it once.
     pub(super) fn execute(&self, around: &Surroundings<'_>, owner: &Owner) -> Outcome {
-        let mut session = match around.engine.session(self.session(around, owner)) {
+        let mut session = match around.office.engine().session(self.session(around, owner)) {
             Ok(session) => session,
             Err(e) => return Outcome::refused(&e.message),
         };
         session.classify();
         let cancel = session.cancel_handle();
         let begun =
-            around.engine.agent().begin_step(around.job, (self.id, &self.name), around.retry, cancel.clone());
+            around.office.board().begin_step(around.job, (self.id, &self.name), around.retry, cancel.clone());
         if !begun {
             return Outcome::refused("The job was stopped");
         }
@@ -135,7 +133,7 @@ impl Step {
                 }
             }
         }
-        if around.engine.agent().stopped_by(around.job).is_some() {
+        if around.office.board().stopped_by(around.job).is_some() {
             heard.error.get_or_insert((0, 0));
             heard.said = "The step was cancelled (stopped) as the result of a stop job request.  ".to_owned();
         } else if session.is_ended() && heard.error.is_none() {
@@ -155,7 +153,7 @@ impl Step {
         SessionOptions {
             login: owner.name.clone(),
             sysadmin: owner.sysadmin,
-            ..options(around.engine, &program, database)
+            ..options(around.office, &program, database)
         }
     }
 
@@ -169,7 +167,13 @@ impl Step {
             return Ok(());
         }
         // A path that is relative is one in the directory of the error log.
-        let path = around.engine.options().data_dir.join("log").join(self.with_tokens(&self.output, around));
+        let path = around
+            .office
+            .engine()
+            .options()
+            .data_dir
+            .join("log")
+            .join(self.with_tokens(&self.output, around));
         let append = self.flags & flags::APPEND != 0;
         let mut file = std::fs::OpenOptions::new();
         let mut file = file.create(true).write(true).append(append).truncate(!append).open(path)?;
@@ -208,7 +212,7 @@ impl Step {
     }
 
     fn token(&self, token: &str, around: &Surroundings<'_>) -> Option<String> {
-        let engine = around.engine;
+        let engine = around.office.engine();
         let server = &engine.options().server_name;
         let (now, began) = (numbers(engine.now_local()), numbers(around.began));
         Some(match token {

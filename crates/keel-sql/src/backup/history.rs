@@ -1,11 +1,13 @@
-//! What was backed up and restored here: rows of master's own, shown as tables of `msdb`.
+//! What was backed up and restored here: rows of master's own, shown as tables of `msdb`; in the context of a contained group those of its
+//! own master, which every replica has.
 
 use super::encryption::Encryption;
 use super::media::{Label, Media};
 use super::options::{Options, Stop};
 use crate::catalog::object_class;
-use crate::engine::{Engine, Restoring};
+use crate::engine::{DatabaseEntry, Engine, Restoring};
 use crate::hadr::lsn::value as lsn;
+use crate::session::info::Info;
 use crate::session::log_mark::LogMark;
 use crate::views::{self, NULL, ViewContext, bit, date, int, machine_of, text};
 use keel_base::Lsn;
@@ -104,37 +106,39 @@ pub(crate) fn logmarkhistory(cx: &ViewContext<'_>) -> Rows {
     marked(cx.engine).unwrap_or_default().iter().map(row).collect()
 }
 
-fn backups(engine: &Engine) -> Result<Vec<BackupRow>> {
-    engine.master_rows(object_class::BACKUP)
+fn backups(master: &DatabaseEntry) -> Result<Vec<BackupRow>> {
+    master.own_rows(object_class::BACKUP)
 }
 
-fn restores(engine: &Engine) -> Result<Vec<RestoreRow>> {
-    engine.master_rows(object_class::RESTORE)
+fn restores(master: &DatabaseEntry) -> Result<Vec<RestoreRow>> {
+    master.own_rows(object_class::RESTORE)
+}
+
+/// The master that keeps what a session does: on a secondary of a contained group, whose own cannot be written, the instance's.
+fn keeper(info: &Info) -> Result<Arc<DatabaseEntry>> {
+    let master = info.master()?;
+    Ok(if master.is_read_only() { info.engine.master() } else { master })
 }
 
 /// Notes a backup that is through.
-pub(super) fn note_backup(engine: &Engine, label: &Label, media: &Media, position: usize) -> Result<()> {
-    let id = backups(engine)?.last().map_or(1, |last| last.id + 1);
+pub(super) fn note_backup(info: &Info, label: &Label, media: &Media, position: usize) -> Result<()> {
+    let master = keeper(info)?;
+    let id = backups(&master)?.last().map_or(1, |last| last.id + 1);
     let (device, more) =
         media.devices.split_first().map_or_else(Default::default, |(d, m)| (d.clone(), m.to_vec()));
     let row = BackupRow { id, device, more, mirrors: media.mirrors.clone(), position, label: label.clone() };
-    engine.put_master_row(object_class::BACKUP, id, Some(&row))
+    master.put_own_row(object_class::BACKUP, id, Some(&row))
 }
 
 /// Notes a database that was restored.
-pub(super) fn note_restore(
-    engine: &Engine,
-    label: &Label,
-    database: &str,
-    user: &str,
-    options: &Options,
-) -> Result<()> {
-    let id = restores(engine)?.last().map_or(1, |last| last.id + 1);
+pub(super) fn note_restore(info: &Info, label: &Label, database: &str, options: &Options) -> Result<()> {
+    let master = keeper(info)?;
+    let id = restores(&master)?.last().map_or(1, |last| last.id + 1);
     let row = RestoreRow {
         id,
         database: database.to_owned(),
-        user: user.to_owned(),
-        at: engine.now_local(),
+        user: info.login().to_string(),
+        at: info.engine.now_local(),
         set: label.set,
         replace: options.replace,
         recovery: options.leaves == Restoring::No,
@@ -144,17 +148,22 @@ pub(super) fn note_restore(
         mark: options.stop.as_ref().and_then(Stop::name),
         before: options.stop.as_ref().is_some_and(Stop::ends_before),
     };
-    engine.put_master_row(object_class::RESTORE, id, Some(&row))
+    master.put_own_row(object_class::RESTORE, id, Some(&row))
 }
 
 /// Forgets what is older than a time, ticks; of one database, or of all.
-pub(crate) fn forget(engine: &Engine, before: i64, database: Option<&str>) -> Result<()> {
+pub(crate) fn forget(info: &Info, before: i64, database: Option<&str>) -> Result<()> {
     let of_it = |name: &str| database.is_none_or(|database| views::same(database, name));
-    for old in backups(engine)?.iter().filter(|b| b.label.finished < before && of_it(&b.label.database)) {
-        engine.put_master_row::<BackupRow>(object_class::BACKUP, old.id, None)?;
+    let (engine, master) = (&info.engine, info.master()?);
+    for old in backups(&master)?.iter().filter(|b| b.label.finished < before && of_it(&b.label.database)) {
+        master.put_own_row::<BackupRow>(object_class::BACKUP, old.id, None)?;
     }
-    for old in restores(engine)?.iter().filter(|r| r.at < before && of_it(&r.database)) {
-        engine.put_master_row::<RestoreRow>(object_class::RESTORE, old.id, None)?;
+    for old in restores(&master)?.iter().filter(|r| r.at < before && of_it(&r.database)) {
+        master.put_own_row::<RestoreRow>(object_class::RESTORE, old.id, None)?;
+    }
+    // Marks are the instance's, also those of a group's databases.
+    if info.context().is_some() {
+        return Ok(());
     }
     for old in marked(engine)?.iter().filter(|m| m.at < before && of_it(&m.database)) {
         engine.put_master_row::<MarkedRow>(object_class::MARKED, old.id, None)?;
@@ -173,7 +182,7 @@ fn words(of: Option<&String>) -> Value {
 
 fn of(cx: &ViewContext<'_>) -> Vec<BackupRow> {
     // A row that cannot be read is met by DBCC CHECKDB of master.
-    backups(cx.engine).unwrap_or_default()
+    cx.info.master().and_then(|master| backups(&master)).unwrap_or_default()
 }
 
 pub(crate) fn backupset(cx: &ViewContext<'_>) -> Rows {
@@ -298,5 +307,5 @@ pub(crate) fn restorehistory(cx: &ViewContext<'_>) -> Rows {
         ]);
         row
     };
-    restores(cx.engine).unwrap_or_default().iter().map(row).collect()
+    cx.info.master().and_then(|master| restores(&master)).unwrap_or_default().iter().map(row).collect()
 }

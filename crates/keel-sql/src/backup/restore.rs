@@ -83,7 +83,7 @@ impl Runner<'_> {
     /// sysadmin and dbcreator; whoever owns a database that is there.
     fn may_restore(&self, name: &str) -> Result<()> {
         let owns = || {
-            let entry = self.info.engine.database(name)?;
+            let entry = self.info.find_database(name)?;
             self.info.token_in(&entry).map(|token| token.owner)
         };
         let may = self.info.unrestricted.get() || self.info.may_on_server("CREATE ANY DATABASE");
@@ -107,7 +107,7 @@ impl Runner<'_> {
         if let Some(strange) = options.moved.iter().find(is_file) {
             return Err(errors::no_logical_file(strange, database));
         }
-        let old = self.info.engine.database(name);
+        let old = self.info.find_database(name);
         if let Some(old) = &old {
             self.may_be_replaced(old, &found, options)?;
         }
@@ -143,7 +143,7 @@ impl Runner<'_> {
     ) -> Result<()> {
         let label = &found.label;
         self.restrict(name, options)?;
-        history::note_restore(&self.info.engine, label, name, &self.info.login(), options)?;
+        history::note_restore(self.info, label, name, options)?;
         let pages = label.bytes.div_ceil(8192);
         let suffix = if label.log { "_log" } else { "" };
         let text = format!(
@@ -160,7 +160,7 @@ impl Runner<'_> {
 
     /// Rolls a database that is being restored forward.
     fn restore_log_set(&mut self, name: &str, media: &Media, options: &Options) -> Result<()> {
-        let entry = self.info.engine.database(name).ok_or_else(|| errors::nothing_to_roll(name))?;
+        let entry = self.info.find_database(name).ok_or_else(|| errors::nothing_to_roll(name))?;
         let mut found = media.set(options.file)?;
         if !found.label.log {
             let by = found.label.statement();
@@ -273,7 +273,7 @@ impl Runner<'_> {
 
     /// RESTRICTED_USER, of a database that is recovered.
     fn restrict(&self, name: &str, options: &Options) -> Result<()> {
-        let entry = self.info.engine.database(name).filter(|e| e.restoring() == Restoring::No);
+        let entry = self.info.find_database(name).filter(|e| e.restoring() == Restoring::No);
         let Some(entry) = entry.filter(|_| options.restricted) else { return Ok(()) };
         entry.change_settings(|settings| {
             settings.user_access = "RESTRICTED_USER".to_owned();

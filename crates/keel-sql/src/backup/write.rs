@@ -80,7 +80,7 @@ impl Runner<'_> {
         if self.info.transaction.borrow().count > 0 {
             return Err(errors::in_transaction());
         }
-        let entry = self.info.engine.database(name).ok_or_else(|| sql_errors::no_database(name))?;
+        let entry = self.info.find_database(name).ok_or_else(|| sql_errors::no_database(name))?;
         let permission = if b.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
         if !self.info.unrestricted.get() && !self.info.may(&entry, permission, SecurableRef::Database) {
             return Err(sql_errors::database_permission_denied(permission, entry.name()));
@@ -200,7 +200,7 @@ impl Runner<'_> {
         let started = self.info.engine.instance().env().clock.now();
         let label = self.write_frames(entry, (media, at), options, wanted)?;
         media.note_finished(label.finished)?;
-        history::note_backup(&self.info.engine, &label, media, position)?;
+        history::note_backup(self.info, &label, media, position)?;
         let (name, suffix) = (entry.name(), if label.log { "_log" } else { "" });
         let pages = label.bytes.div_ceil(PAGE_BYTES);
         let text = format!(

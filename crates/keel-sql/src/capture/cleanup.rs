@@ -2,7 +2,7 @@
 //!
 //! The work is `sys.sp_cdc_cleanup_change_table`, done for all instances at once by a session of the system's own.
 
-use crate::agent::Clerk;
+use crate::agent::{Clerk, Office};
 use crate::engine::{DatabaseEntry, Engine};
 use keel_node::Role;
 use keel_parser::to_text::quote_name;
@@ -30,7 +30,7 @@ pub fn clean(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Result<()> {
 /// Removes what is too old from a database.
 pub(super) fn clean_database(engine: &Arc<Engine>, entry: &Arc<DatabaseEntry>) -> Result<()> {
     let Some(job) = entry.picture().settings().capture.and_then(|c| c.cleanup) else { return Ok(()) };
-    let mut clerk = Clerk::new(engine, "SQLAgent - CDC Cleanup")?;
+    let mut clerk = Clerk::new(&Office::of_instance(engine), "SQLAgent - CDC Cleanup")?;
     clerk.run(&format!(
         "exec {}.sys.sp_keel_cdc_cleanup {}, {}",
         quote_name(&entry.name()),

@@ -22,7 +22,7 @@ mod principal;
 
 pub use object::{
     CatalogKey, CatalogObject, ChangeRetention, DatabaseSettings, DifferentialBase, LogChain, PropertyDef,
-    SchemaDef, decode, encode, object_class, property_class, property_class_of,
+    SchemaDef, SystemDatabase, decode, encode, object_class, property_class, property_class_of,
 };
 pub(crate) use overlay::apply_op;
 pub use overlay::{CatalogOp, Overlay};

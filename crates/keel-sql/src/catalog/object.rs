@@ -60,6 +60,17 @@ pub struct DatabaseSettings {
     pub change_trees: Option<ChangeTrees>,
     /// Change data capture, where it is enabled.
     pub capture: Option<CaptureSettings>,
+    /// Which system database of a contained availability group it is. A part of the database, so that copies and restored ones know it.
+    pub system: Option<SystemDatabase>,
+}
+
+/// What a database of a contained availability group is to those in the group's context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SystemDatabase {
+    /// `master`: logins, server roles, what was granted to them.
+    Master,
+    /// `msdb`: jobs, histories of backups.
+    Msdb,
 }
 
 /// The flag of CONTAINMENT = PARTIAL.
@@ -167,6 +178,7 @@ impl Default for DatabaseSettings {
             change_tracking: None,
             change_trees: None,
             capture: None,
+            system: None,
         }
     }
 }

@@ -98,7 +98,10 @@ impl Runner<'_> {
                 entry.save_counters()?;
                 entry.store.checkpoint().map_err(|e| crate::map::db_error(e, &entry.name()))?;
             }
-            StatementKind::Reconfigure { .. } => self.info.engine.reconfigure()?,
+            StatementKind::Reconfigure { .. } => {
+                self.of_the_instance("RECONFIGURE")?;
+                self.info.engine.reconfigure()?;
+            }
             StatementKind::CreateLogin(c) => self.create_login(c)?,
             StatementKind::AlterLogin(a) => self.alter_login(a)?,
             StatementKind::Drop(d) if d.class == DropClass::Login => self.drop_logins(d)?,

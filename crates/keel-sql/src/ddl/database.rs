@@ -120,14 +120,14 @@ impl Runner<'_> {
             settings.owner = login.sid;
         }
         self.info.engine.create_database(&c.name.text, settings)?;
-        Ok(())
+        self.put_into_context(&c.name.text)
     }
 
     pub(super) fn drop_databases(&mut self, d: &ast::Drop) -> Result<()> {
         self.no_transaction("DROP DATABASE")?;
         for name in &d.names {
             let name = &name.name.text;
-            if d.if_exists && self.info.engine.database(name).is_none() {
+            if d.if_exists && self.info.find_database(name).is_none() {
                 continue;
             }
             let state = self.info.engine.hadr().map(|hadr| hadr.state());
@@ -150,7 +150,7 @@ impl Runner<'_> {
         self.no_transaction("ALTER DATABASE")?;
         let entry = match &a.name {
             None => self.info.current_database(),
-            Some(name) => self.info.engine.database(&name.text).ok_or_else(|| {
+            Some(name) => self.info.find_database(&name.text).ok_or_else(|| {
                 SqlError::new(5011, 14, 5, format!(
                     "User does not have permission to alter database '{}', the database does not exist, or the database is not in a state that allows access checks.", name.text))
             })?,

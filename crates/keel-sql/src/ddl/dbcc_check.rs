@@ -23,10 +23,10 @@ impl Runner<'_> {
     pub(super) fn check_database(&mut self, d: &ast::Dbcc, quiet: bool) -> Result<()> {
         let entry = match d.args.first().map(|a| &a.kind) {
             Some(ast::ExprKind::Column(c)) => {
-                self.info.engine.database(&c.name.text).ok_or_else(|| errors::no_database(&c.name.text))?
+                self.info.find_database(&c.name.text).ok_or_else(|| errors::no_database(&c.name.text))?
             }
             Some(ast::ExprKind::Literal(ast::Literal::String { value, .. })) => {
-                self.info.engine.database(value).ok_or_else(|| errors::no_database(value))?
+                self.info.find_database(value).ok_or_else(|| errors::no_database(value))?
             }
             _ => self.info.current_database(),
         };

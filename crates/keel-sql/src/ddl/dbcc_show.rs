@@ -165,7 +165,7 @@ impl Runner<'_> {
         let found = match &value {
             Value::Int(0) => Some(self.info.current_database()),
             Value::Int(n) => self.info.engine.databases().into_iter().find(|d| i64::from(d.id.0) == *n),
-            other => self.info.engine.database(other.as_str().unwrap_or("")),
+            other => self.info.find_database(other.as_str().unwrap_or("")),
         };
         found.ok_or_else(|| errors::no_database(crate::convert::display(&value)))
     }

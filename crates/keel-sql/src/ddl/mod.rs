@@ -128,7 +128,7 @@ impl Runner<'_> {
             return Err(errors::no_linked_server(&server.text));
         }
         let entry = match &name.database {
-            Some(d) => self.info.engine.database(&d.text).ok_or_else(|| errors::no_database(&d.text))?,
+            Some(d) => self.info.find_database(&d.text).ok_or_else(|| errors::no_database(&d.text))?,
             None if program.identity.object_id != 0 => self
                 .info
                 .engine

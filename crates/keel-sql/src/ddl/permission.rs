@@ -79,7 +79,7 @@ impl Runner<'_> {
             }
             S::Drop(d) => self.may_drop(program, d),
             S::CreateDatabase(_) => {
-                let master = self.info.engine.database("master");
+                let master = self.info.find_database("master");
                 let there = |e| self.info.may(&e, "CREATE DATABASE", SecurableRef::Database);
                 if self.info.may_on_server("CREATE ANY DATABASE") || master.is_some_and(there) {
                     return Ok(());
@@ -127,7 +127,7 @@ impl Runner<'_> {
 
     fn database_of(&self, name: &ast::ObjectName) -> Result<Arc<DatabaseEntry>> {
         match &name.database {
-            Some(d) => self.info.engine.database(&d.text).ok_or_else(|| errors::no_database(&d.text)),
+            Some(d) => self.info.find_database(&d.text).ok_or_else(|| errors::no_database(&d.text)),
             None => Ok(self.info.current_database()),
         }
     }
@@ -270,7 +270,7 @@ impl Runner<'_> {
 
     fn may_drop_databases(&self, d: &ast::Drop) -> Result<()> {
         for name in &d.names {
-            let there = self.info.engine.database(&name.name.text).is_some();
+            let there = self.info.find_database(&name.name.text).is_some();
             if there && !self.may_alter_database(&name.name.text) {
                 return Err(errors::cannot_drop_missing("database", name));
             }
@@ -279,7 +279,7 @@ impl Runner<'_> {
     }
 
     pub(crate) fn may_alter_database(&self, name: &str) -> bool {
-        let Some(entry) = self.info.engine.database(name) else { return true };
+        let Some(entry) = self.info.find_database(name) else { return true };
         self.info.may_on_server("ALTER ANY DATABASE")
             || self.info.may(&entry, "ALTER", SecurableRef::Database)
                 && self.info.token_in(&entry).is_some_and(|t| t.owner)

@@ -65,7 +65,7 @@ impl Runner<'_> {
         match &c.source {
             UserSource::Login(login) => {
                 let name = login.as_ref().map_or(c.name.text.as_str(), |l| l.text.as_str());
-                let login = self.info.engine.login(name).ok_or_else(|| errors::not_a_login(name))?;
+                let login = self.info.login_named(name).ok_or_else(|| errors::not_a_login(name))?;
                 let picture = self.info.picture(&entry);
                 let taken = picture.stored_principals().any(|p| p.sid.as_ref() == Some(&login.sid));
                 if taken || picture.settings().owner == login.sid {
@@ -98,7 +98,7 @@ impl Runner<'_> {
         self.set_password(&mut user, &a.options)?;
         for option in a.options.iter().filter(|o| o.name == "LOGIN") {
             let name = option.value.text().unwrap_or("");
-            let login = self.info.engine.login(name).ok_or_else(|| errors::not_a_login(name))?;
+            let login = self.info.login_named(name).ok_or_else(|| errors::not_a_login(name))?;
             user.sid = Some(login.sid);
         }
         apply(&mut user, &a.options);
@@ -144,7 +144,7 @@ impl Runner<'_> {
         let found = picture.principal_named(name).filter(|p| p.is_user() && !p.is_fixed() && may);
         let mut user = found.ok_or_else(missing)?;
         let sid = user.sid.clone().filter(|_| user.password_hash.is_none()).ok_or_else(missing)?;
-        let login = self.info.engine.logins()?.of_sid(&sid).cloned().ok_or_else(missing)?;
+        let login = self.info.logins()?.of_sid(&sid).cloned().ok_or_else(missing)?;
         if rename && fold(&user.name) != fold(&login.name) {
             if picture.principal_named(&login.name).is_some() {
                 return Err(errors::principal_exists(&login.name));
@@ -461,7 +461,8 @@ impl Runner<'_> {
         if !self.info.unrestricted.get() && !self.info.may_on_server("CONTROL SERVER") {
             return Err(errors::grantor_without_permission());
         }
-        if *self.info.current_database().name() != *"master" {
+        let here = self.info.current_database().id;
+        if self.info.system_database(here) != Some(crate::catalog::SystemDatabase::Master) {
             let text =
                 "Permissions at the server scope can only be granted when the current database is master.";
             return Err(keel_types::SqlError::new(4621, 16, 10, text));
@@ -474,11 +475,11 @@ impl Runner<'_> {
         };
         for name in &p.principals {
             let missing = || errors::cannot_alter_principal("find", "login", name);
-            let found = self.info.engine.logins()?.principal(&name.text).cloned().ok_or_else(missing)?;
+            let found = self.info.logins()?.principal(&name.text).cloned().ok_or_else(missing)?;
             if found.principal_id == 1 {
                 return Err(errors::grant_to_owner());
             }
-            let there = self.info.engine.change_login(&found, |login| {
+            let there = self.info.master()?.change_login(&found, |login| {
                 for item in &p.permissions {
                     login.permissions.retain(|q| q.on != on || *q.name != *item.name);
                     if let Some(state) = state {
@@ -500,7 +501,7 @@ impl Runner<'_> {
         let name = &a.on.name.name.text;
         match (a.on.class.as_deref(), &a.to) {
             (Some("DATABASE"), Some(to)) => {
-                let target = self.info.engine.database(name).ok_or_else(|| errors::no_database(name))?;
+                let target = self.info.find_database(name).ok_or_else(|| errors::no_database(name))?;
                 self.change_owner(&target, &to.text)
             }
             (Some("SCHEMA"), Some(to)) => {
@@ -524,7 +525,7 @@ impl Runner<'_> {
         if !self.info.unrestricted.get() {
             return Err(errors::cannot_alter_principal("find", "database", target.name()));
         }
-        let login = self.info.engine.login(login).ok_or_else(|| errors::not_a_login(login))?;
+        let login = self.info.login_named(login).ok_or_else(|| errors::not_a_login(login))?;
         let picture = self.info.picture(target);
         if picture.stored_principals().any(|p| !p.role && p.sid.as_ref() == Some(&login.sid)) {
             return Err(errors::owner_is_user());
@@ -577,7 +578,7 @@ impl Runner<'_> {
             ast::Principal::Login => {
                 let allowed =
                     self.info.unrestricted.get() || self.info.may_on_server("IMPERSONATE ANY LOGIN");
-                let login = self.info.engine.login(name).filter(|_| allowed);
+                let login = self.info.login_named(name).filter(|_| allowed);
                 let login = login.ok_or_else(|| errors::cannot_execute_as_login(name))?;
                 let identity =
                     Identity { login: login.name.into(), sysadmin: login.sysadmin, ..Identity::default() };

@@ -1,7 +1,7 @@
 //! Logins, KILL.
 
 use crate::config;
-use crate::engine::{LoginRecord, MASTER};
+use crate::engine::LoginRecord;
 use crate::errors;
 use crate::program::{Program, Unit};
 use crate::run::{Frame, Runner};
@@ -36,7 +36,7 @@ impl Runner<'_> {
 
     pub(super) fn create_login(&mut self, c: &ast::CreateLogin) -> Result<()> {
         self.may_alter_logins()?;
-        if self.info.engine.login(&c.name.text).is_some() {
+        if self.info.login_named(&c.name.text).is_some() {
             return Err(errors::server_principal_exists(&c.name.text));
         }
         let LoginSource::Password { password, .. } = &c.source else {
@@ -62,7 +62,7 @@ impl Runner<'_> {
         };
         self.check_options(&c.options)?;
         apply(&mut login, &c.options);
-        self.info.engine.add_login(login)
+        self.info.engine.add_login_to(&*self.info.master()?, login)
     }
 
     /// The security identifier of a new login: what SID says, or a fresh one. Whoever has a user in a database is known there by it, so
@@ -74,7 +74,7 @@ impl Runner<'_> {
             return Ok(sid.to_vec());
         };
         let sid = option.value.binary().filter(|sid| sid.len() == 16).ok_or_else(errors::bad_sid)?;
-        if self.info.engine.logins()?.of_sid(sid).is_some() {
+        if self.info.logins()?.of_sid(sid).is_some() {
             return Err(errors::sid_in_use());
         }
         Ok(sid.to_vec())
@@ -85,7 +85,7 @@ impl Runner<'_> {
         for option in options {
             let text = option.value.text().unwrap_or("");
             match option.name.as_str() {
-                "DEFAULT_DATABASE" if self.info.engine.database(text).is_none() => {
+                "DEFAULT_DATABASE" if self.info.find_database(text).is_none() => {
                     return Err(errors::no_default_database(text));
                 }
                 "DEFAULT_LANGUAGE" if language(option).is_none() => {
@@ -102,7 +102,7 @@ impl Runner<'_> {
         if !own {
             self.may_alter_logins()?;
         }
-        let login = self.info.engine.login(&a.name.text).ok_or_else(|| missing(&a.name.text))?;
+        let login = self.info.login_named(&a.name.text).ok_or_else(|| missing(&a.name.text))?;
         if login.sysadmin && !own {
             self.sysadmin()?;
         }
@@ -114,7 +114,7 @@ impl Runner<'_> {
         if let AlterLoginAction::Set { options, .. } = &a.action {
             self.check_options(options)?;
         }
-        let there = self.info.engine.change_login(&login, |login| match &a.action {
+        let there = self.info.master()?.change_login(&login, |login| match &a.action {
             AlterLoginAction::Enable(on) => login.disabled = !on,
             AlterLoginAction::Set { options, .. } => {
                 if let Some(hash) = hash {
@@ -129,7 +129,7 @@ impl Runner<'_> {
     pub(super) fn drop_logins(&mut self, d: &ast::Drop) -> Result<()> {
         self.may_alter_logins()?;
         for name in &d.names {
-            match self.info.engine.login(&name.name.text) {
+            match self.info.login_named(&name.name.text) {
                 Some(login) if login.principal_id == SA => {
                     return Err(errors::special_principal(&login.name));
                 }
@@ -139,7 +139,7 @@ impl Runner<'_> {
                 Some(login) if self.runs_triggers(login.principal_id) => {
                     return Err(errors::login_runs_triggers());
                 }
-                Some(login) if self.info.engine.drop_login(&login)? => {}
+                Some(login) if self.info.master()?.drop_login(&login)? => {}
                 _ if d.if_exists => {}
                 _ => return Err(missing(&name.name.text)),
             }
@@ -149,7 +149,7 @@ impl Runner<'_> {
 
     /// Whether a trigger of the server is WITH EXECUTE AS this login.
     fn runs_triggers(&self, principal_id: i32) -> bool {
-        let Some(master) = self.info.engine.database_by_id(MASTER) else { return false };
+        let Ok(master) = self.info.master() else { return false };
         let picture = self.info.picture(&master);
         picture.modules().any(|m| m.schema_id == SERVER_TRIGGERS && m.execute_as == Some(principal_id))
     }

@@ -25,7 +25,7 @@ impl Runner<'_> {
     /// A name that no login and no role has: error 15025.
     fn free_server_name(&self, name: &str) -> Result<()> {
         let taken = fixed(name).is_some() || name.eq_ignore_ascii_case("public");
-        if taken || self.info.engine.logins()?.principal(name).is_some() {
+        if taken || self.info.logins()?.principal(name).is_some() {
             return Err(errors::server_principal_exists(name));
         }
         Ok(())
@@ -38,30 +38,33 @@ impl Runner<'_> {
         self.free_server_name(&c.name.text)?;
         let mut sid = vec![0; 16];
         self.info.engine.options().env.random.fill(&mut sid);
-        self.info.engine.add_login(LoginRecord {
-            principal_id: 0,
-            name: c.name.text.to_string(),
-            sid,
-            password_hash: Vec::new(),
-            disabled: true,
-            default_database: String::new(),
-            default_language: String::new(),
-            sysadmin: false,
-            created: 0,
-            roles: Vec::new(),
-            permissions: Vec::new(),
-            role: true,
-        })
+        self.info.engine.add_login_to(
+            &*self.info.master()?,
+            LoginRecord {
+                principal_id: 0,
+                name: c.name.text.to_string(),
+                sid,
+                password_hash: Vec::new(),
+                disabled: true,
+                default_database: String::new(),
+                default_language: String::new(),
+                sysadmin: false,
+                created: 0,
+                roles: Vec::new(),
+                permissions: Vec::new(),
+                role: true,
+            },
+        )
     }
 
     /// A role of one's own that the session may change. Error 15151.
     fn own_server_role(&self, name: &str, verb: &str) -> Result<LoginRecord> {
-        let found = self.info.engine.logins()?.role(name).cloned().filter(|_| self.may_alter_server_roles());
+        let found = self.info.logins()?.role(name).cloned().filter(|_| self.may_alter_server_roles());
         found.ok_or_else(|| errors::cannot_alter_principal(verb, "server role", name))
     }
 
     pub(super) fn drop_server_role(&mut self, name: &str, if_exists: bool) -> Result<()> {
-        let logins = self.info.engine.logins()?;
+        let logins = self.info.logins()?;
         if if_exists && logins.role(name).is_none() {
             return Ok(());
         }
@@ -69,7 +72,7 @@ impl Runner<'_> {
         if logins.iter().any(|l| l.roles.iter().any(|r| crate::views::same(r, &role.name))) {
             return Err(errors::role_has_members());
         }
-        self.info.engine.drop_login(&role).map(|_| ())
+        self.info.master()?.drop_login(&role).map(|_| ())
     }
 
     pub(super) fn alter_server_role(&mut self, a: &ast::AlterRole) -> Result<()> {
@@ -84,12 +87,12 @@ impl Runner<'_> {
     fn rename_server_role(&mut self, old: &str, new: &str) -> Result<()> {
         let role = self.own_server_role(old, "alter")?;
         self.free_server_name(new)?;
-        let engine = &self.info.engine;
-        let members = engine.logins()?;
-        engine.change_login(&role, |role| new.clone_into(&mut role.name))?;
+        let master = self.info.master()?;
+        let members = master.logins()?;
+        master.change_login(&role, |role| new.clone_into(&mut role.name))?;
         let is_old = |name: &String| crate::views::same(name, &role.name);
         for member in members.iter().filter(|l| l.roles.iter().any(is_old)) {
-            engine.change_login(member, |login| {
+            master.change_login(member, |login| {
                 login.roles.iter_mut().filter(|r| is_old(r)).for_each(|r| new.clone_into(r));
             })?;
         }
@@ -111,7 +114,7 @@ impl Runner<'_> {
             None => self.own_server_role(role, "alter")?.name,
         };
         let missing = || errors::cannot_alter_principal("add", "principal", member);
-        let logins = self.info.engine.logins()?;
+        let logins = self.info.logins()?;
         let found = logins.principal(member).ok_or_else(missing)?;
         if found.principal_id == 1 {
             return Err(errors::special_principal("sa"));
@@ -130,7 +133,7 @@ impl Runner<'_> {
                 return Err(errors::special_principal(&found.name));
             }
         }
-        let there = self.info.engine.change_login(found, |login| {
+        let there = self.info.master()?.change_login(found, |login| {
             if role == "sysadmin" {
                 login.sysadmin = add;
                 return;

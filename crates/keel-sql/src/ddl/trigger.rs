@@ -155,7 +155,7 @@ impl Runner<'_> {
             Some((ast::Principal::SelfUser, _)) => self.info.login().to_string(),
             Some((_, name)) => name.as_ref().map(ToString::to_string).unwrap_or_default(),
         };
-        let login = self.info.engine.login(&name).ok_or_else(|| errors::no_login_of_trigger(&name))?;
+        let login = self.info.login_named(&name).ok_or_else(|| errors::no_login_of_trigger(&name))?;
         Ok(Some(login.principal_id))
     }
 

@@ -58,6 +58,10 @@ pub struct DatabaseEntry {
     /// Commits made as a group's primary, how long their sessions waited, and the longest wait, nanoseconds.
     group_commits: [AtomicU64; 3],
     refreshing: Mutex<()>,
+    /// Logins, of a master.
+    pub(super) login_book: super::logins::LoginBook,
+    /// What jobs do and are asked to do, of an msdb.
+    agent: Arc<crate::agent::Board>,
     settings_changing: Mutex<()>,
     /// Held while a backup of the log is made: each begins where the one before ended.
     pub(crate) log_backups: Mutex<()>,
@@ -210,6 +214,8 @@ impl DatabaseEntry {
             restoring: AtomicU8::new(Restoring::No as u8),
             group_commits: Default::default(),
             refreshing: Mutex::new(()),
+            login_book: super::logins::LoginBook::default(),
+            agent: Arc::default(),
             settings_changing: Mutex::new(()),
             log_backups: Mutex::new(()),
             change_order: Mutex::new(()),
@@ -317,6 +323,11 @@ impl DatabaseEntry {
         }
     }
 
+    /// A number that is another when redo has changed, or is about to change, anything of the catalog since.
+    pub(super) fn redone(&self) -> u64 {
+        self.history.told()
+    }
+
     /// Reads the catalog again if it has to be.
     fn refresh(&self) {
         let _one = self.refreshing.lock();
@@ -325,6 +336,7 @@ impl DatabaseEntry {
             return;
         }
         let life = self.history.life();
+        self.store.wait_for_term_start();
         // A copy that cannot be read is refused to everybody by its role; the next reader tries again.
         let point = self.store.read_point();
         let Ok(stored) = Stored::read(&self.store, &self.name(), &point, &self.fingerprints) else { return };
@@ -386,6 +398,12 @@ impl DatabaseEntry {
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.picture().settings().read_only || self.is_standby() || self.is_copy()
+    }
+
+    /// What the jobs of an msdb do and are asked to do.
+    #[must_use]
+    pub fn agent(&self) -> &Arc<crate::agent::Board> {
+        &self.agent
     }
 
     /// Whether it waits for more log.

@@ -30,6 +30,8 @@ const PICTURES_MAX: usize = 4;
 pub(super) struct History {
     /// 0, or: the catalog has changed, as readers at this position and later see it.
     stale: AtomicU64,
+    /// Counts what redo has told of, and changes of role.
+    told: AtomicU64,
     kept: Mutex<Kept>,
 }
 
@@ -61,6 +63,7 @@ impl Kept {
 impl History {
     /// Redo is about to show a change at `position`; 0: another history begins. Cheap, and waits for nobody.
     pub(super) fn note(&self, position: Lsn) {
+        self.told.fetch_add(1, Ordering::AcqRel);
         let mut kept = self.kept.lock();
         if position == Lsn::ZERO {
             *kept = Kept { life: kept.life + 1, ..Kept::default() };
@@ -81,10 +84,16 @@ impl History {
 
     /// The role is another; what has been told of changes still holds.
     pub(super) fn role_changed(&self) {
+        self.told.fetch_add(1, Ordering::AcqRel);
         let mut kept = self.kept.lock();
         let since = kept.changes.last().copied().unwrap_or(kept.since);
         *kept = Kept { life: kept.life + 1, since, ..Kept::default() };
         self.stale.fetch_max(1, Ordering::AcqRel);
+    }
+
+    /// A number that is another when redo has changed, or is about to change, anything of the catalog since.
+    pub(super) fn told(&self) -> u64 {
+        self.told.load(Ordering::Acquire)
     }
 
     /// 0, or the position of a change that the picture for everybody may lack.

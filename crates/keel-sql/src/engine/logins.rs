@@ -1,20 +1,24 @@
-//! The instance's logins: rows of master, and in memory as they are there.
+//! The logins of the instance, or of a contained availability group: rows of its master, and in memory as they are there.
 //!
 //! Whoever connects is looked for by name, and a session without CONTROL SERVER at each of its questions about permissions, so
 //! all of them are read once and kept until one changes. Changes are made one after another: each begins with what the last one
 //! left, so that two at a time lose nothing and two new logins do not get one number. Whoever changes or drops one says which it has
 //! found: the number of a login that is gone may be another's by then, its security identifier is not.
+//!
+//! Redo changes those of a contained group on its secondaries: there they are good as long as the catalog as of the applied point is
+//! the one they were read with, and who becomes primary, again perhaps, begins with what redo has left.
 
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use keel_query::catalog::Catalog as _;
 use keel_types::error::Result;
 use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use super::Engine;
+use super::{DatabaseEntry, Engine};
 use crate::catalog::{PermissionDef, fold, object_class};
 use crate::errors;
 
@@ -133,13 +137,29 @@ impl Deref for Logins {
     }
 }
 
-/// What an engine keeps of them.
+/// What a master keeps of them.
 #[derive(Debug, Default)]
 pub(super) struct LoginBook {
     /// Held while one changes, and while they are read for [`LoginBook::known`].
     changing: Mutex<()>,
     /// `None` before they are asked for, and when one has changed.
-    known: RwLock<Option<Arc<Logins>>>,
+    known: RwLock<Option<(Era, Arc<Logins>)>>,
+}
+
+/// How long what was read holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Era {
+    /// [`DatabaseEntry::redone`].
+    redone: u64,
+    /// Of the catalog as of the applied point, on a copy. Elsewhere statements say when something has changed.
+    version: Option<u64>,
+}
+
+impl LoginBook {
+    fn known(&self, era: Era) -> Option<Arc<Logins>> {
+        let known = self.known.read();
+        known.as_ref().filter(|(of, _)| *of == era).map(|(_, logins)| Arc::clone(logins))
+    }
 }
 
 /// Who logs in to a database itself.
@@ -169,39 +189,75 @@ impl Engine {
         Some(DatabaseUser { user: (entry.id, user.principal_id), name: user.name, password_hash })
     }
 
-    /// All logins.
+    /// All logins of the instance.
     ///
     /// # Errors
     /// When master cannot be read.
     pub fn logins(&self) -> Result<Arc<Logins>> {
-        if let Some(known) = &*self.login_book.known.read() {
-            return Ok(Arc::clone(known));
-        }
-        let _changing = self.login_book.changing.lock();
-        self.logins_unchanging()
+        self.master().logins()
     }
 
-    /// The same for whoever keeps them from changing.
-    fn logins_unchanging(&self) -> Result<Arc<Logins>> {
-        if let Some(known) = &*self.login_book.known.read() {
-            return Ok(Arc::clone(known));
-        }
-        let logins = Arc::new(Logins::new(self.master_rows(object_class::LOGIN)?));
-        *self.login_book.known.write() = Some(Arc::clone(&logins));
-        Ok(logins)
-    }
-
-    /// The login of that name (names compare without case).
+    /// The instance's login of that name (names compare without case).
     #[must_use]
     pub fn login(&self, name: &str) -> Option<LoginRecord> {
         self.logins().ok()?.named(name).cloned()
     }
 
-    /// Adds a login; principal id 0 gets the next free one.
+    /// Adds a login to the instance; principal id 0 gets the next free one.
     ///
     /// # Errors
     /// 15025 when there is one of that name; when master cannot be written.
-    pub fn add_login(&self, mut login: LoginRecord) -> Result<()> {
+    pub fn add_login(&self, login: LoginRecord) -> Result<()> {
+        self.add_login_to(&self.master(), login)
+    }
+
+    /// The same for the instance or a contained group, whose master that is.
+    ///
+    /// # Errors
+    /// As for [`Engine::add_login`]; 3906 on a copy.
+    pub fn add_login_to(&self, master: &DatabaseEntry, mut login: LoginRecord) -> Result<()> {
+        if login.created == 0 {
+            login.created = self.now_local();
+        }
+        master.add_login(login)
+    }
+}
+
+impl DatabaseEntry {
+    /// All logins of a master.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn logins(&self) -> Result<Arc<Logins>> {
+        if let Some(known) = self.login_book.known(self.logins_era()?) {
+            return Ok(known);
+        }
+        let _changing = self.login_book.changing.lock();
+        self.logins_unchanging()
+    }
+
+    fn logins_era(&self) -> Result<Era> {
+        let redone = self.redone();
+        let version = match self.is_copy() {
+            true => Some(self.picture_at(&self.store.read_point())?.version()),
+            false => None,
+        };
+        Ok(Era { redone, version })
+    }
+
+    /// The same for whoever keeps them from changing.
+    fn logins_unchanging(&self) -> Result<Arc<Logins>> {
+        // Before they are read: what comes meanwhile belongs to a later one.
+        let era = self.logins_era()?;
+        if let Some(known) = self.login_book.known(era) {
+            return Ok(known);
+        }
+        let logins = Arc::new(Logins::new(self.own_rows(object_class::LOGIN)?));
+        *self.login_book.known.write() = Some((era, Arc::clone(&logins)));
+        Ok(logins)
+    }
+
+    fn add_login(&self, mut login: LoginRecord) -> Result<()> {
         let _changing = self.login_book.changing.lock();
         let logins = self.logins_unchanging()?;
         if logins.principal(&login.name).is_some() {
@@ -211,16 +267,13 @@ impl Engine {
             let used = logins.iter().map(|l| l.principal_id).max().unwrap_or(0);
             login.principal_id = used.max(HIGHEST_FIXED) + 1;
         }
-        if login.created == 0 {
-            login.created = self.now_local();
-        }
         self.put_login(login.principal_id, Some(&login))
     }
 
     /// Changes the login that was found, as it is now. Returns whether it is still there.
     ///
     /// # Errors
-    /// When master cannot be written.
+    /// When it cannot be written: 3906 on a copy.
     pub fn change_login(&self, found: &LoginRecord, change: impl FnOnce(&mut LoginRecord)) -> Result<bool> {
         let _changing = self.login_book.changing.lock();
         let Some(mut login) = self.logins_unchanging()?.still(found).cloned() else { return Ok(false) };
@@ -231,7 +284,7 @@ impl Engine {
     /// DROP LOGIN of the one that was found. Returns whether it was still there.
     ///
     /// # Errors
-    /// When master cannot be written.
+    /// As for [`DatabaseEntry::change_login`].
     pub fn drop_login(&self, found: &LoginRecord) -> Result<bool> {
         let _changing = self.login_book.changing.lock();
         if self.logins_unchanging()?.still(found).is_none() {
@@ -242,7 +295,7 @@ impl Engine {
 
     /// For whoever keeps the others from changing.
     fn put_login(&self, principal_id: i32, login: Option<&LoginRecord>) -> Result<()> {
-        let done = self.put_master_row(object_class::LOGIN, principal_id, login);
+        let done = self.put_own_row(object_class::LOGIN, principal_id, login);
         // Also when that failed: what there is now is read anew.
         *self.login_book.known.write() = None;
         done

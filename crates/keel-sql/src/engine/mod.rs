@@ -117,7 +117,6 @@ pub struct Engine {
     pub programs: ProgramCache,
     /// Row counts and distributions, for the planner.
     pub statistics: keel_query::stats::StatisticsCache,
-    login_book: logins::LoginBook,
     configuration: RwLock<HashMap<i32, ConfigurationValue>>,
     stamp: AtomicU64,
     started: i64,
@@ -140,7 +139,6 @@ pub struct Engine {
     places: Mutex<Vec<u32>>,
     /// Files that backups are being written to.
     pub(crate) devices: Arc<crate::backup::Devices>,
-    agent: crate::agent::Board,
     /// Rung when captured changes wait to be told.
     pub capture_bell: crate::capture::Bell,
     /// Event sessions that run.
@@ -176,7 +174,6 @@ impl Engine {
             capture_bell: crate::capture::Bell::default(),
             programs: ProgramCache::default(),
             statistics: keel_query::stats::StatisticsCache::default(),
-            login_book: logins::LoginBook::default(),
             configuration: RwLock::default(),
             stamp: AtomicU64::new(1),
             started: crate::clock::utc_ticks(&*options.env.clock),
@@ -186,7 +183,6 @@ impl Engine {
             errors: ErrorCounts::default(),
             load: Load::default(),
             waitfor: Default::default(),
-            agent: crate::agent::Board::default(),
             events: crate::events::Events::default(),
             governor: crate::governor::Governor::new(crate::clock::local_ticks(&*options.env.clock)),
             last_decision: AtomicI32::new(0),
@@ -367,12 +363,6 @@ impl Engine {
     #[must_use]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
-    }
-
-    /// What jobs do and are asked to do.
-    #[must_use]
-    pub fn agent(&self) -> &crate::agent::Board {
-        &self.agent
     }
 
     /// What limits the resources that requests use.

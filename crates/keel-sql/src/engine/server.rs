@@ -1,7 +1,7 @@
 //! What the instance itself keeps in master: its databases and configuration; how rows of master are read and written.
 
 use super::decisions::Decision;
-use super::{ConfigurationValue, DatabaseEntry, Engine, MASTER, Restoring};
+use super::{ConfigurationValue, DatabaseEntry, Engine, MASTER, MSDB, Restoring};
 use crate::catalog::{CatalogKey, SYSTEM_TREE, object_class};
 use crate::config;
 use crate::errors;
@@ -48,7 +48,12 @@ impl StoredDatabase {
 }
 
 fn read_class<T: DeserializeOwned>(master: &DatabaseEntry, class: u8) -> Result<Vec<T>> {
-    let mut txn = master.store.begin(Isolation::ReadCommitted);
+    master.store.wait_for_term_start();
+    let mut txn = if master.is_copy() {
+        master.store.begin_reader(&master.store.read_point())
+    } else {
+        master.store.begin(Isolation::ReadCommitted)
+    };
     let view = txn.statement_snapshot();
     let (low, high) = ([class], [class + 1]);
     let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
@@ -75,6 +80,21 @@ fn write_row<T: Serialize>(master: &DatabaseEntry, key: CatalogKey, value: Optio
         None => txn.delete_index(SYSTEM_TREE, &key.bytes()).map_err(fail)?,
     }
     txn.commit().and_then(keel_node::Commit::wait).map_err(fail)
+}
+
+impl DatabaseEntry {
+    /// All rows of a class of a master's own objects, by id.
+    pub(crate) fn own_rows<T: DeserializeOwned>(&self, class: u8) -> Result<Vec<T>> {
+        read_class(self, class)
+    }
+
+    /// Writes, or with `None` deletes, a row of a master's own objects. Error 3906 on a copy.
+    pub(crate) fn put_own_row<T: Serialize>(&self, class: u8, id: i32, value: Option<&T>) -> Result<()> {
+        if self.is_read_only() {
+            return Err(errors::database_read_only(self.name()));
+        }
+        write_row(self, CatalogKey { class, id }, value)
+    }
 }
 
 /// Transactions over several databases that were committed, and not all of whose databases may know.
@@ -104,7 +124,7 @@ struct StoredConfiguration {
 impl Engine {
     /// All rows of a class of master's own objects, by id.
     pub(crate) fn master_rows<T: DeserializeOwned>(&self, class: u8) -> Result<Vec<T>> {
-        read_class(&self.master(), class)
+        self.master().own_rows(class)
     }
 
     /// The highest id of a class of master's own objects.
@@ -129,10 +149,24 @@ impl Engine {
 
     /// Writes, or with `None` deletes, a row of master's own objects.
     pub(crate) fn put_master_row<T: Serialize>(&self, class: u8, id: i32, value: Option<&T>) -> Result<()> {
-        write_row(&self.master(), CatalogKey { class, id }, value)
+        self.master().put_own_row(class, id, value)
     }
 
-    fn master(&self) -> Arc<DatabaseEntry> {
+    /// `msdb`.
+    #[must_use]
+    pub fn msdb(&self) -> Arc<DatabaseEntry> {
+        self.database_by_id(MSDB).expect("msdb is always open")
+    }
+
+    /// What the instance's own jobs do and are asked to do.
+    #[must_use]
+    pub fn agent(&self) -> Arc<crate::agent::Board> {
+        Arc::clone(self.msdb().agent())
+    }
+
+    /// `master`.
+    #[must_use]
+    pub fn master(&self) -> Arc<DatabaseEntry> {
         self.database_by_id(MASTER).expect("master is always open")
     }
 

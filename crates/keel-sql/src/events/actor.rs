@@ -113,7 +113,7 @@ impl Actor for Info {
             Action::SessionServerPrincipalName => login.login.clone().into(),
             Action::NtUsername | Action::SessionNtUsername => "".into(),
             Action::ServerPrincipalSid => {
-                self.engine.login(&self.login()).map_or(Field::Null, |login| Field::Bytes(login.sid))
+                self.login_named(&self.login()).map_or(Field::Null, |login| Field::Bytes(login.sid))
             }
             Action::ClientAppName => login.app_name.clone().into(),
             Action::ClientHostname => login.host_name.clone().into(),

@@ -19,7 +19,7 @@ fn current(info: &Info) -> Arc<Picture> {
 fn in_database(info: &Info, id: Option<i64>) -> Option<(Arc<DatabaseEntry>, Arc<Picture>)> {
     let entry = match id {
         None => info.current_database(),
-        Some(id) => info.engine.database_by_id(DatabaseId(u32::try_from(id).ok()?))?,
+        Some(id) => info.database_shown_as(DatabaseId(u32::try_from(id).ok()?))?,
     };
     let picture = info.seen_picture(&entry);
     Some((entry, picture))
@@ -196,9 +196,9 @@ pub(super) fn object_definition(info: &Info, args: &[Value]) -> Result<Value> {
 
 pub(super) fn db_id(info: &Info, args: &[Value]) -> Result<Value> {
     if args.is_empty() {
-        return Ok(Value::Int(i64::from(info.current_database().id.0)));
+        return Ok(Value::Int(i64::from(info.shown(&info.current_database()).0.0)));
     }
-    Ok(int(text(args, 0).and_then(|n| info.engine.database(n)).map(|e| i64::from(e.id.0))))
+    Ok(int(text(args, 0).and_then(|n| info.find_database(n)).map(|e| i64::from(info.shown(&e).0.0))))
 }
 
 pub(super) fn db_name(info: &Info, args: &[Value]) -> Result<Value> {
@@ -206,7 +206,7 @@ pub(super) fn db_name(info: &Info, args: &[Value]) -> Result<Value> {
     if !args.is_empty() && id.is_none() {
         return Ok(Value::Null);
     }
-    Ok(string(in_database(info, id.filter(|id| *id != 0)).map(|(e, _)| e.name().to_string())))
+    Ok(string(in_database(info, id.filter(|id| *id != 0)).map(|(e, _)| info.shown(&e).1.to_string())))
 }
 
 pub(super) fn original_db_name(info: &Info, _: &[Value]) -> Result<Value> {

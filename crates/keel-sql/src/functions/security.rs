@@ -13,12 +13,12 @@ pub(super) fn login_name(info: &Info, args: &[Value]) -> Result<Value> {
         None => Ok(Value::str(info.login())),
         Some(Value::Null) => Ok(Value::Null),
         Some(Value::Int(id)) => {
-            let (logins, id) = (info.engine.logins()?, i32::try_from(*id).ok());
+            let (logins, id) = (info.logins()?, i32::try_from(*id).ok());
             Ok(string(id.and_then(|id| logins.of_id(id)).map(|l| l.name.clone())))
         }
         Some(sid) => {
             let bytes = sid.as_bytes().unwrap_or_default();
-            Ok(string(info.engine.logins()?.of_sid(bytes).map(|l| l.name.clone())))
+            Ok(string(info.logins()?.of_sid(bytes).map(|l| l.name.clone())))
         }
     }
 }
@@ -29,7 +29,7 @@ pub(super) fn original_login(info: &Info, _: &[Value]) -> Result<Value> {
 
 pub(super) fn login_id(info: &Info, args: &[Value]) -> Result<Value> {
     let login =
-        if args.is_empty() { info.login_now() } else { text(args, 0).and_then(|n| info.engine.login(n)) };
+        if args.is_empty() { info.login_now() } else { text(args, 0).and_then(|n| info.login_named(n)) };
     Ok(int(login.map(|l| i64::from(l.principal_id))))
 }
 
@@ -40,13 +40,13 @@ pub(super) fn login_sid(info: &Info, args: &[Value]) -> Result<Value> {
         return Ok(user.and_then(|u| crate::views::sid_of(&u)).map_or(Value::Null, Value::bytes));
     }
     let login =
-        if args.is_empty() { info.login_now() } else { text(args, 0).and_then(|n| info.engine.login(n)) };
+        if args.is_empty() { info.login_now() } else { text(args, 0).and_then(|n| info.login_named(n)) };
     Ok(login.map_or(Value::Null, |l| Value::bytes(l.sid)))
 }
 
 /// `LOGINPROPERTY(login, property)`. Logins here do not expire and are not locked; when a password was set is not kept (NULL).
 pub(super) fn login_property(info: &Info, args: &[Value]) -> Result<Value> {
-    let Some(login) = text(args, 0).and_then(|name| info.engine.login(name)) else { return Ok(Value::Null) };
+    let Some(login) = text(args, 0).and_then(|name| info.login_named(name)) else { return Ok(Value::Null) };
     Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
         "defaultdatabase" => super::variant_text(login.default_database),
         "defaultlanguage" => super::variant_text(login.default_language),
@@ -88,7 +88,7 @@ pub(super) fn is_server_role_member(info: &Info, args: &[Value]) -> Result<Value
     if role == "public" {
         return Ok(Value::Int(1));
     }
-    let logins = info.engine.logins()?;
+    let logins = info.logins()?;
     let fixed = FIXED_SERVER_ROLES.iter().any(|(name, _)| *name == role);
     if !fixed && logins.role(&role).is_none() {
         return Ok(Value::Null);
@@ -153,7 +153,7 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
         ("SERVER" | "", None) => return Ok(Value::Int(i64::from(info.may_on_server(&permission)))),
         ("DATABASE", None) => SecurableRef::Database,
         ("DATABASE", Some(name)) => {
-            let Some(other) = info.engine.database(name) else { return Ok(Value::Null) };
+            let Some(other) = info.find_database(name) else { return Ok(Value::Null) };
             let allowed = permission == "ANY" && info.token_in(&other).is_some()
                 || info.may(&other, &permission, SecurableRef::Database);
             return Ok(Value::Int(i64::from(allowed)));
@@ -163,7 +163,7 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
             None => return Ok(Value::Null),
         },
         ("LOGIN", Some(name)) => {
-            let known = info.engine.login(name).is_some();
+            let known = info.login_named(name).is_some();
             let needed =
                 if permission == "VIEW DEFINITION" { "VIEW ANY DEFINITION" } else { "ALTER ANY LOGIN" };
             return Ok(if known { Value::Int(i64::from(info.may_on_server(needed))) } else { Value::Null });
@@ -221,7 +221,7 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
 }
 
 pub(super) fn has_db_access(info: &Info, args: &[Value]) -> Result<Value> {
-    let entry = text(args, 0).and_then(|n| info.engine.database(n));
+    let entry = text(args, 0).and_then(|n| info.find_database(n));
     Ok(int(entry.map(|e| i64::from(info.check_entry(&e).is_ok()))))
 }
 

@@ -2,8 +2,8 @@
 //! instance are is [`super::check`]'s business.
 
 use super::config::{
-    AvailabilityMode, BackupPreference, ClusterType, FailoverMode, GroupSpec, ListenerIp, ListenerSpec,
-    PrimaryConnections, ReplicaSpec, SecondaryConnections, SeedingMode,
+    AvailabilityMode, BackupPreference, ClusterType, Containment, FailoverMode, GroupSpec, ListenerIp,
+    ListenerSpec, PrimaryConnections, ReplicaSpec, SecondaryConnections, SeedingMode,
 };
 use super::{GroupChange, ListenerChange, ReplicaChange, errors};
 use keel_parser::ast::{self, Opt, OptValue, ReplicaOption, RoleOption};
@@ -78,6 +78,7 @@ pub fn group(
         health_check_timeout_ms: 30_000,
         db_failover: false,
         basic: false,
+        contained: None,
         required_synchronized_secondaries: 0,
         write_lease_seconds: None,
         cluster_connection_options: None,
@@ -88,13 +89,22 @@ pub fn group(
     if distributed {
         return Err(errors::distributed());
     }
+    let has = |name: &str| options.iter().any(|option| option.name == name);
+    let contained = has("CONTAINED");
+    if has("REUSE_SYSTEM_DATABASES") && has("AUTOSEEDING_SYSTEM_DATABASES") {
+        return Err(errors::reuse_or_seed());
+    }
     for option in options {
         match option.name.as_str() {
             "CLUSTER_TYPE" => spec.cluster_type = parsed(option, ClusterType::parse)?,
             "BASIC" => spec.basic = true,
             "DISTRIBUTED" => return Err(errors::distributed()),
-            "CONTAINED" | "REUSE_SYSTEM_DATABASES" | "AUTOSEEDING_SYSTEM_DATABASES" => {
-                return Err(errors::contained());
+            "CONTAINED" => spec.contained = spec.contained.or(Some(Containment::New)),
+            // They are seeded in any case.
+            "AUTOSEEDING_SYSTEM_DATABASES" if contained => {}
+            "REUSE_SYSTEM_DATABASES" if contained => spec.contained = Some(Containment::Reuse),
+            "REUSE_SYSTEM_DATABASES" | "AUTOSEEDING_SYSTEM_DATABASES" => {
+                return Err(errors::reuse_needs_contained());
             }
             _ => match group_option(option)? {
                 Some(GroupChange::BackupPreference(p)) => spec.backup_preference = p,

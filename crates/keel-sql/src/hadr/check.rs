@@ -1,10 +1,10 @@
 //! The product's rules about groups, before anything is done: pure functions of a specification and of what is there.
 
 use super::config::{
-    AvailabilityMode, ClusterType, FailoverMode, GroupSpec, ReplicaSpec, SecondaryConnections,
+    AvailabilityMode, ClusterType, Containment, FailoverMode, GroupSpec, ReplicaSpec, SecondaryConnections,
 };
-use super::errors;
 use super::state::{GroupState, HadrState, Role};
+use super::{contained, errors};
 use crate::catalog::fold;
 use crate::engine::{DatabaseEntry, Engine, MSDB};
 use keel_types::error::Result;
@@ -44,6 +44,9 @@ pub fn new_group(spec: &GroupSpec, local: &str) -> Result<()> {
     }
     if spec.write_lease_seconds.is_some() && spec.cluster_type != ClusterType::External {
         return Err(errors::write_lease_needs_external());
+    }
+    if spec.basic && spec.contained.is_some() {
+        return Err(errors::contained_basic());
     }
     if spec.basic {
         let reads = spec.replicas.iter().any(|r| r.secondary_connections != SecondaryConnections::No);
@@ -142,6 +145,31 @@ pub fn member<'a>(state: &'a HadrState, group: &str) -> Result<&'a GroupState> {
 pub fn primary<'a>(state: &'a HadrState, group: &str) -> Result<&'a GroupState> {
     let found = member(state, group)?;
     if found.role == Role::Primary { Ok(found) } else { Err(errors::not_primary(group)) }
+}
+
+/// Error 47136 for a database by whose name the group would become contained.
+pub fn name_of_member(group: &str, database: &str) -> Result<()> {
+    if contained::system_databases(group).iter().any(|own| same(own, database)) {
+        return Err(errors::name_of_system_database(database, group));
+    }
+    Ok(())
+}
+
+/// Whether the system databases of a group that is to be contained can be made, or are there to be used again.
+pub fn system_databases(engine: &Engine, state: &HadrState, group: &str, how: Containment) -> Result<()> {
+    for name in contained::system_databases(group) {
+        let entry = engine.database(&name);
+        match how {
+            Containment::New if entry.is_some() => return Err(errors::system_database_exists(name)),
+            Containment::New => {}
+            Containment::Reuse => {
+                let own = entry.filter(|entry| entry.picture().settings().system.is_some());
+                own.ok_or_else(|| errors::no_system_database(&name))?;
+                database(engine, state, group, &name)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a database may become a member of a group.

@@ -138,6 +138,15 @@ shown! {
     }
 }
 
+/// How a contained group gets its system databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Containment {
+    /// They are made.
+    New,
+    /// REUSE_SYSTEM_DATABASES: those that an earlier group of the name has left.
+    Reuse,
+}
+
 /// A whole group as CREATE AVAILABILITY GROUP describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupSpec {
@@ -155,6 +164,8 @@ pub struct GroupSpec {
     pub db_failover: bool,
     /// BASIC.
     pub basic: bool,
+    /// CONTAINED.
+    pub contained: Option<Containment>,
     /// REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT.
     pub required_synchronized_secondaries: u32,
     /// WRITE_LEASE_VALIDITY, seconds; EXTERNAL only.

@@ -11,6 +11,7 @@ use keel_types::error::Result;
 
 impl Runner<'_> {
     fn endpoint_ddl(&self, statement: &str) -> Result<()> {
+        self.of_the_instance(statement)?;
         if self.info.transaction.borrow().count > 0 {
             return Err(crate::errors::not_in_user_transaction(statement));
         }

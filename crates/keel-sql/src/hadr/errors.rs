@@ -220,8 +220,24 @@ error_functions! {
     none_supports_force(group) = 47122, 16, 1, "Cannot failover an availability replica for availability group '{group}' since it has CLUSTER_TYPE = NONE. Only force failover is supported in this version of SQL Server.";
     /// DISTRIBUTED and its statements.
     distributed() = 19497, 16, 1, "Distributed availability groups are not supported in this version of Evenkeel.";
-    /// CONTAINED.
-    contained() = 47123, 16, 1, "Contained availability groups are not supported in this version of Evenkeel.";
+    /// CONTAINED and BASIC.
+    contained_basic() = 47123, 16, 1, "A contained availability group has at least three databases and cannot be a basic one.";
+    /// REUSE_SYSTEM_DATABASES by itself.
+    reuse_needs_contained() = 47124, 16, 1, "REUSE_SYSTEM_DATABASES and AUTOSEEDING_SYSTEM_DATABASES can be used only with CONTAINED.";
+    /// They exclude each other.
+    reuse_or_seed() = 47150, 16, 1, "REUSE_SYSTEM_DATABASES and AUTOSEEDING_SYSTEM_DATABASES cannot be used together.";
+    /// REUSE_SYSTEM_DATABASES, and there is none.
+    no_system_database(database) = 47125, 16, 1, "The contained availability group cannot be created: its system database '{database}' is not there to be used again.";
+    /// A database of that name is there.
+    system_database_exists(database) = 47126, 16, 1, "The contained availability group cannot be created: a database '{database}' exists already. Drop it, or use REUSE_SYSTEM_DATABASES if it is a contained system database.";
+    /// REMOVE DATABASE of one.
+    remove_system_database(database) = 47135, 16, 1, "The contained system database '{database}' cannot be removed from its availability group.";
+    /// The names are a contained group's.
+    name_of_system_database(database, group) = 47136, 16, 1, "The database '{database}' cannot be added to availability group '{group}': the name is that of a contained system database.";
+    /// sp_start_job elsewhere.
+    jobs_on_primary() = 47149, 16, 1, "Jobs of a contained availability group can run on its primary replica only.";
+    /// Statements about the instance.
+    not_in_context(statement, group) = 47143, 16, 1, "{statement} cannot be executed in the context of contained availability group '{group}'. Connect to the instance.";
     /// DTC_SUPPORT = PER_DB.
     distributed_transactions() = 41199, 16, 1, "DTC_SUPPORT = PER_DB is not supported in this version of Evenkeel. Use DTC_SUPPORT = NONE.";
     /// BASIC.

@@ -1,7 +1,8 @@
 //! CREATE, ALTER and DROP AVAILABILITY GROUP, and ALTER DATABASE … SET HADR: checked, then asked for.
 
 use super::command::{Caller, GroupChange, HadrCommand};
-use super::config::{AvailabilityMode, ClusterType, EndpointState, GroupSpec, ReplicaSpec};
+use super::config::{AvailabilityMode, ClusterType, Containment, EndpointState, GroupSpec, ReplicaSpec};
+use super::contained::{ContainedGroup, system_databases};
 use super::state::{GroupState, HadrState, JoinState, Role, SyncState};
 use super::{Guid, Hadr, ReplicaChange, build, check, errors};
 use crate::catalog::fold;
@@ -41,8 +42,17 @@ impl Runner<'_> {
         }
     }
 
+    /// Error 47143 in the context of a contained group, for what only the instance has.
+    pub(crate) fn of_the_instance(&self, statement: &str) -> Result<()> {
+        match self.info.context() {
+            Some(group) => Err(errors::not_in_context(statement, &group.name)),
+            None => Ok(()),
+        }
+    }
+
     /// What all statements about groups need.
     fn group_ddl(&self, statement: &str) -> Result<Arc<dyn Hadr>> {
+        self.of_the_instance(statement)?;
         if self.info.current_database().id != MASTER {
             return Err(errors::not_in_master());
         }
@@ -79,7 +89,10 @@ impl Runner<'_> {
                 let distributed = !members.is_empty();
                 let spec = build::group(name, options, databases, replicas, listener.as_ref(), distributed)?;
                 self.check_new_group(&state, &spec)?;
-                self.ask(&*hadr, HadrCommand::CreateGroup(Box::new(spec)))
+                match spec.contained {
+                    Some(how) => self.create_contained(&*hadr, spec, how),
+                    None => self.ask(&*hadr, HadrCommand::CreateGroup(Box::new(spec))),
+                }
             }
             Action::Drop => {
                 let group = check::member(&state, name)?.spec.name.clone();
@@ -110,9 +123,42 @@ impl Runner<'_> {
             return Err(errors::group_exists(&spec.name));
         }
         for database in &spec.databases {
+            check::name_of_member(&spec.name, database)?;
             check::database(engine, state, &spec.name, database)?;
         }
+        if let Some(how) = spec.contained {
+            check::system_databases(engine, state, &spec.name, how)?;
+        }
         self.warn_without_endpoint()
+    }
+
+    /// Makes the group's own `master` and `msdb`, and with them the group; neither stays without the other.
+    fn create_contained(&mut self, hadr: &dyn Hadr, mut spec: GroupSpec, how: Containment) -> Result<()> {
+        let engine = Arc::clone(&self.info.engine);
+        let own = ContainedGroup::new([0; 16], &spec.name);
+        if how == Containment::New {
+            engine.make_system_databases(&own)?;
+        }
+        spec.databases.splice(..0, [own.master.to_string(), own.msdb.to_string()]);
+        let done = self.ask(hadr, HadrCommand::CreateGroup(Box::new(spec)));
+        if done.is_err() && how == Containment::New {
+            engine.drop_system_databases(&own);
+        }
+        done
+    }
+
+    /// A database that was made in the context of a contained group belongs to it, or is not made: nobody there would see it.
+    pub(crate) fn put_into_context(&mut self, database: &str) -> Result<()> {
+        let Some(group) = self.info.context().map(|group| group.name.to_string()) else { return Ok(()) };
+        let change = GroupChange::AddDatabases(vec![database.to_owned()]);
+        let hadr = self.hadr()?;
+        let added = check::name_of_member(&group, database)
+            .and_then(|()| self.ask(&*hadr, HadrCommand::AlterGroup { group, change }));
+        if added.is_err() {
+            // The refusal is what counts; a database that stays all the same can be dropped by name.
+            let _ = self.info.engine.drop_database(database);
+        }
+        added
     }
 
     /// A group without a started endpoint works once there is one; the product says so too.
@@ -141,6 +187,7 @@ impl Runner<'_> {
                     if databases[..i].iter().any(|d| fold(d) == fold(database)) {
                         return Err(errors::database_twice(database));
                     }
+                    check::name_of_member(name, database)?;
                     check::database(&engine, state, name, database)?;
                 }
                 GroupChange::AddDatabases(databases)
@@ -148,7 +195,11 @@ impl Runner<'_> {
             Action::RemoveDatabase(databases) => {
                 let group = check::primary(state, name)?;
                 let databases: Vec<String> = databases.iter().map(|d| d.text.to_string()).collect();
+                let contained = group.contained();
                 for database in &databases {
+                    if contained.as_ref().is_some_and(|own| own.role_of(database).is_some()) {
+                        return Err(errors::remove_system_database(database));
+                    }
                     group.database(database).ok_or_else(|| errors::database_not_in_group(database, name))?;
                 }
                 GroupChange::RemoveDatabases(databases)
@@ -166,13 +217,16 @@ impl Runner<'_> {
                 }
                 GroupChange::RemoveReplica(replica.spec.server.clone())
             }
-            Action::Join { cluster_type } => {
+            Action::Join { cluster_type, rebuilds } => {
                 if state
                     .group(name)
                     .and_then(GroupState::local)
                     .is_some_and(|r| r.join != JoinState::NotJoined)
                 {
                     return Err(errors::replica_exists(name));
+                }
+                if *rebuilds {
+                    self.remove_old_system_databases(state, name)?;
                 }
                 let word = cluster_type.as_deref().unwrap_or("WSFC");
                 GroupChange::Join {
@@ -233,6 +287,19 @@ impl Runner<'_> {
             ),
             Action::Create { .. } | Action::Drop => unreachable!("are not changes"),
         }))
+    }
+
+    /// REBUILD_SYSTEM_DATABASES: what an earlier group of the name has left here goes, and is seeded from the primary.
+    fn remove_old_system_databases(&self, state: &HadrState, group: &str) -> Result<()> {
+        let engine = &self.info.engine;
+        let left = |name: &String| {
+            let entry = engine.database(name);
+            entry.is_some_and(|e| e.picture().settings().system.is_some()) && state.group_of(name).is_none()
+        };
+        system_databases(group)
+            .iter()
+            .filter(|name| left(name))
+            .try_for_each(|name| engine.drop_database(name))
     }
 
     fn set_option(

@@ -18,6 +18,7 @@
 //! | [`command`] | what can be asked of a group |
 //! | [`build`], [`check`] | statements' options, and the product's rules about them |
 //! | `group`, `endpoint`, `certificate` | the statements |
+//! | [`contained`] | contained groups: what `master` and `msdb` are to those in a group's context |
 //! | [`store`] | endpoints, certificates and the master key in master |
 //! | [`access`] | who may use a group's database, and read-only routing |
 //! | [`mirroring`], `partner` | database mirroring: what sessions are, which statement is allowed when; the statements |
@@ -34,6 +35,7 @@ pub mod check;
 pub mod cluster;
 pub mod command;
 pub mod config;
+pub mod contained;
 mod endpoint;
 pub mod errors;
 mod group;
@@ -51,6 +53,7 @@ pub use config::{
     EndpointState, FailoverMode, GroupSpec, ListenerIp, ListenerSpec, PrimaryConnections, ReplicaSpec,
     SecondaryConnections, SeedingMode,
 };
+pub use contained::ContainedGroup;
 pub use mirroring::{Expected, Mirroring, Partner};
 pub use state::{
     CommitLatency, ConnectError, DatabaseReplicaState, EndpointConnection, GroupDatabase, GroupState,

@@ -92,7 +92,7 @@ impl Engine {
     pub fn drop_endpoint(&self, id: i32) -> Result<()> {
         let on = SecurableRef::Endpoint(id);
         for login in self.logins()?.iter().filter(|login| login.permissions.iter().any(|p| p.on == on)) {
-            self.change_login(login, |login| login.permissions.retain(|p| p.on != on))?;
+            self.master().change_login(login, |login| login.permissions.retain(|p| p.on != on))?;
         }
         self.put_master_row::<StoredEndpoint>(object_class::ENDPOINT, id, None)
     }

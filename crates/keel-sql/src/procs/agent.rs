@@ -25,7 +25,12 @@ pub(super) fn xp_sqlagent_notify(runner: &mut Runner<'_>, args: &[Argument]) -> 
             _ => None,
         },
     };
-    let board = runner.info.engine.agent();
+    let msdb = runner.info.find_database("msdb").ok_or_else(|| errors::no_database("msdb"))?;
+    if runner.info.context().is_some() && msdb.is_copy() {
+        runner.report(&crate::hadr::errors::jobs_on_primary());
+        return Ok(Returned { status: 1, ..Returned::default() });
+    }
+    let board = msdb.agent();
     let login = runner.info.login().to_string();
     let refused = match (what.as_deref(), action.as_deref(), job) {
         (Some("J"), Some("S"), Some(job)) => {

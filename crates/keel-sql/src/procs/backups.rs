@@ -17,7 +17,7 @@ pub(super) fn sp_delete_backuphistory(runner: &mut Runner<'_>, args: &[Argument]
     let Value::DateTime(before) = keel_types::cast::convert(value, ty, SqlType::DateTime)? else {
         return Err(missing().into());
     };
-    forget(&runner.info.engine, before, None)?;
+    forget(runner.info, before, None)?;
     ok()
 }
 
@@ -26,7 +26,7 @@ pub(super) fn sp_delete_database_backuphistory(runner: &mut Runner<'_>, args: &[
     runner.settings_only()?;
     let name = string(args, "database_name", 0);
     let missing = || errors::parameter_missing("sp_delete_database_backuphistory", "@database_name");
-    forget(&runner.info.engine, i64::MAX, Some(&name.ok_or_else(missing)?))?;
+    forget(runner.info, i64::MAX, Some(&name.ok_or_else(missing)?))?;
     ok()
 }
 

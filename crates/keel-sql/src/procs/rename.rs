@@ -60,7 +60,7 @@ pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
         match kind.as_str() {
             "COLUMN" | "INDEX" => rename_part(runner, &old, &new, kind == "COLUMN"),
             "DATABASE" => {
-                let entry = runner.info.engine.database(&old).ok_or_else(|| errors::no_database(&old))?;
+                let entry = runner.info.find_database(&old).ok_or_else(|| errors::no_database(&old))?;
                 runner.info.engine.rename_database(&entry, &new)
             }
             _ => rename_object(runner, &old, &new),

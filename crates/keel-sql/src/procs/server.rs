@@ -86,6 +86,7 @@ pub(super) fn sp_autostats(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
 pub(super) fn sp_configure(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     if args.len() > 1 {
         runner.settings_only()?;
+        runner.of_the_instance("sp_configure")?;
     }
     let engine = Arc::clone(&runner.info.engine);
     let advanced =

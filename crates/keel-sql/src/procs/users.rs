@@ -21,7 +21,7 @@ pub(super) fn sp_migrate_user_to_contained(runner: &mut Runner<'_>, args: &[Argu
     };
     let login = runner.in_statement(|runner| runner.contain_user(&name, rename))?;
     if disable {
-        runner.info.engine.change_login(&login, |login| login.disabled = true)?;
+        runner.info.master()?.change_login(&login, |login| login.disabled = true)?;
     }
     ok()
 }

@@ -22,6 +22,8 @@ pub enum UnitSource {
 pub struct Dependencies {
     /// The session's current database and its user's default schema there, for texts that follow USE and EXECUTE AS.
     pub current: Option<(DatabaseId, i32)>,
+    /// The contained group in whose context `master` or `msdb` was named, or none: outside of any. `None` when neither was.
+    pub context: Option<Option<crate::hadr::Guid>>,
     /// Catalog versions.
     pub catalogs: Vec<(DatabaseId, u64)>,
     /// Tables and modules it names, through views too.
@@ -85,8 +87,9 @@ impl Compiled {
     /// Whether it holds whatever happens to any catalog and whoever executes it: an expression of variables and constants.
     #[must_use]
     pub fn is_independent(&self) -> bool {
-        let Dependencies { current, catalogs, objects, temporary } = &self.dependencies;
+        let Dependencies { current, context, catalogs, objects, temporary } = &self.dependencies;
         current.is_none()
+            && context.is_none()
             && catalogs.is_empty()
             && objects.is_empty()
             && temporary.is_empty()

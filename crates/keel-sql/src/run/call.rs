@@ -3,9 +3,9 @@
 use super::step::{put_in, use_database};
 use super::{Frame, Halt, NEST_LEVEL_MAX, Runner};
 use crate::cache::BatchKey;
-use crate::catalog::Named;
+use crate::catalog::{Named, SystemDatabase};
 use crate::convert;
-use crate::engine::{DatabaseEntry, MASTER};
+use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::modules;
 use crate::procs;
@@ -178,7 +178,7 @@ impl Runner<'_> {
         }
         if let Some(module) = procs::catalog::find(name) {
             let entry = match &name.database {
-                Some(database) => self.info.engine.database(&database.text),
+                Some(database) => self.info.find_database(&database.text),
                 None => Some(self.info.current_database()),
             };
             let entry = entry.ok_or_else(|| errors::no_procedure(name))?;
@@ -199,7 +199,8 @@ impl Runner<'_> {
             };
             self.info.authorize(from, &[need])?;
         }
-        let place = if is_shared(name) && entry.id == MASTER { self.info.current_database() } else { entry };
+        let in_master = || self.info.system_database(entry.id) == Some(SystemDatabase::Master);
+        let place = if is_shared(name) && in_master() { self.info.current_database() } else { entry };
         self.call_program(&place, &program, args)
     }
 
@@ -252,11 +253,15 @@ impl Runner<'_> {
         from: &ModuleIdentity,
         name: &ast::ObjectName,
     ) -> Option<(Arc<DatabaseEntry>, Named)> {
-        if !is_shared(name) || from.database == MASTER && from.object_id != 0 {
+        if !is_shared(name) {
+            return None;
+        }
+        let master = self.info.master().ok()?.id;
+        if from.database == master && from.object_id != 0 {
             return None;
         }
         let parts = NameParts { database: Some("master"), schema: Some("dbo"), object: &name.name.text };
-        Scope::bare(self.info, MASTER).resolve(parts)
+        Scope::bare(self.info, master).resolve(parts)
     }
 
     /// Calls a procedure; it runs in `entry`.
@@ -361,8 +366,9 @@ impl Runner<'_> {
             self.info.database.replace(database);
             return;
         }
-        let (old, new) = (left.name().to_string(), database.name().to_string());
+        let old = self.info.shown_here();
         put_in(self.info, database);
+        let new = self.info.shown_here();
         self.sink.env_change(EnvChange::Database { old, new });
     }
 

@@ -139,6 +139,7 @@ impl Runner<'_> {
 
     pub(super) fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
         dependencies.current.is_none_or(|(d, schema)| self.is_at(d, schema))
+            && dependencies.context.is_none_or(|c| c == self.info.context().map(|group| group.id))
             && dependencies.catalogs.iter().all(|(d, version)| self.info.catalog_version(*d) == *version)
             && dependencies
                 .temporary

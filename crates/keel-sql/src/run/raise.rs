@@ -128,12 +128,16 @@ impl Runner<'_> {
     }
 
     fn tell_alerts(&self, e: &SqlError) {
-        self.info.engine.agent().note_event(|| Event {
+        let event = || Event {
             number: e.number,
             severity: e.severity,
-            database: self.info.current_database().name().to_string(),
+            database: self.info.shown(&self.info.current_database()).1.to_string(),
             text: e.message.clone(),
-        });
+        };
+        self.info.engine.agent().note_event(event);
+        if let (Some(_), Some(msdb)) = (self.info.context(), self.info.find_database("msdb")) {
+            msdb.agent().note_event(event);
+        }
     }
 
     pub(super) fn throw(

@@ -162,13 +162,12 @@ impl Runner<'_> {
     }
 
     fn use_database(&mut self, name: &str) -> Result<()> {
-        let old = self.info.current_database();
+        let old = self.info.shown_here();
         use_database(self.info, name)?;
         self.succeed(0);
-        let new = self.info.current_database();
-        self.sink
-            .env_change(EnvChange::Database { old: old.name().to_string(), new: new.name().to_string() });
-        let text = format!("Changed database context to '{}'.", new.name());
+        let new = self.info.shown_here();
+        let text = format!("Changed database context to '{new}'.");
+        self.sink.env_change(EnvChange::Database { old, new });
         let mut message = keel_types::SqlError::new(5701, 0, 2, text);
         message.line = 1;
         self.report(&message);
@@ -375,7 +374,7 @@ impl Runner<'_> {
 
 /// Makes another database the session's current one.
 pub fn use_database(info: &Info, name: &str) -> Result<()> {
-    let new = info.engine.database(name).ok_or_else(|| errors::no_database(name))?;
+    let new = info.find_database(name).ok_or_else(|| errors::no_database(name))?;
     if let Some(hadr) = info.engine.hadr() {
         crate::hadr::access::session(&hadr.state(), &new.name(), info.shared.login.read_only_intent)?;
     }

@@ -6,7 +6,7 @@
 
 use super::info::Info;
 use crate::catalog::{DBO, GUEST_USER, Picture, PrincipalDef, Refusal, SecurableRef, Token, Verdict, decide};
-use crate::engine::{DatabaseEntry, LoginRecord, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, LoginRecord, MSDB, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::program::{ModuleIdentity, Need, Program};
 use keel_base::DatabaseId;
@@ -51,7 +51,7 @@ impl Info {
     #[must_use]
     pub fn login_now(&self) -> Option<LoginRecord> {
         let now = self.identity_now();
-        if now.user.is_some() { None } else { self.engine.login(&now.login) }
+        if now.user.is_some() { None } else { self.login_named(&now.login) }
     }
 
     /// The next REVERT takes this cookie.
@@ -100,7 +100,7 @@ impl Info {
         let entry = self.engine.database_by_id(program.identity.database).ok_or_else(missing)?;
         if program.identity.schema_id == keel_query::catalog::SERVER_TRIGGERS {
             // It is a login's number.
-            let logins = self.engine.logins()?;
+            let logins = self.logins()?;
             let login = logins.of_id(principal).ok_or_else(|| errors::cannot_execute_as_login(gone()))?;
             return Ok(Some(Identity {
                 login: login.name.as_str().into(),
@@ -136,7 +136,7 @@ impl Info {
     /// A user of a database as who a session is.
     #[must_use]
     pub fn identity_of_user(&self, entry: &Arc<DatabaseEntry>, user: &PrincipalDef) -> Identity {
-        let logins = self.engine.logins().unwrap_or_default();
+        let logins = self.logins().unwrap_or_default();
         let login = user.sid.as_ref().and_then(|sid| logins.of_sid(sid));
         let login = login.map_or_else(|| user.name.clone(), |l| l.name.clone());
         Identity { login: login.into(), user: Some((entry.id, user.principal_id)), ..Identity::default() }
@@ -174,14 +174,14 @@ impl Info {
     fn find_token(&self, entry: &Arc<DatabaseEntry>) -> Option<Token> {
         let picture = self.picture(entry);
         let now = self.identity_now();
-        let open = matches!(entry.id, MASTER | TEMPDB | MSDB);
+        let open = entry.id == TEMPDB || self.system_database(entry.id).is_some() || entry.id <= MSDB;
         match now.user {
             Some((database, user)) if database == entry.id => Some(picture.token_of(user)),
             // A user of one database is nobody in the others.
             Some(_) => (entry.id == TEMPDB).then(|| picture.token_of(GUEST_USER)),
             None if now.sysadmin => Some(Token::dbo()),
             None => {
-                let login = self.engine.login(&now.login)?;
+                let login = self.login_named(&now.login)?;
                 picture.token_of_login(&login.sid, open)
             }
         }
@@ -224,7 +224,7 @@ impl Info {
         if now.sysadmin || now.user.is_some() {
             return now.sysadmin && now.user.is_none();
         }
-        let Ok(logins) = self.engine.logins() else { return false };
+        let Ok(logins) = self.logins() else { return false };
         let Some(login) = logins.named(&now.login) else { return false };
         let (permissions, roles) = (logins.permissions_of(login), logins.roles_of(login));
         let own = || permissions.iter().copied().filter(|q| q.on == SecurableRef::Server);
@@ -257,7 +257,7 @@ impl Info {
         }
         let now = self.identity_now();
         let (Some(group), None) = (group, now.user) else { return false };
-        let Ok(logins) = self.engine.logins() else { return false };
+        let Ok(logins) = self.logins() else { return false };
         let Some(login) = logins.named(&now.login) else { return false };
         let permissions = logins.permissions_of(login);
         let here = || permissions.iter().copied().filter(|q| q.on == SecurableRef::AvailabilityGroup(group));

@@ -9,6 +9,7 @@
 //! | [`txns`] | the store's transactions |
 //! | [`points`] | where they read in databases that are copies |
 //! | [`scope`] | what names mean |
+//! | `context` | what `master` and `msdb` are, in the context of a contained group |
 //! | [`temp`] | temporary tables |
 //! | [`prepared`] | prepared statements |
 //! | [`xml_documents`] | documents for OPENXML |
@@ -19,6 +20,7 @@ pub mod app_locks;
 pub mod bulk;
 mod bulk_file;
 mod classify;
+mod context;
 pub mod identity;
 pub mod info;
 pub mod log_mark;
@@ -37,7 +39,7 @@ pub use bulk::{BulkSource, BulkTarget};
 use crate::config::USER_OPTIONS;
 use crate::engine::{DatabaseEntry, Engine, Traffic};
 use crate::errors;
-use crate::hadr::{Access, Intent, access};
+use crate::hadr::{Access, ContainedGroup, Intent, access};
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner, called, run_rpc, use_database};
 use crate::sink::Unheard;
@@ -95,6 +97,8 @@ pub struct SessionOptions {
     pub read_only_intent: bool,
     /// The client understands being sent to another instance (TDS 7.4 and later).
     pub can_route: bool,
+    /// The contained group in whose context it is: whose logins `login` is one of, and what `master` and `msdb` are.
+    pub context: Option<ContainedGroup>,
 }
 
 /// Stops what a session is doing, from another thread (attention, KILL, shutdown).
@@ -125,11 +129,14 @@ pub struct Session {
 
 impl Session {
     pub(crate) fn open(engine: Arc<Engine>, options: SessionOptions) -> Result<Session> {
-        let wanted = if options.database.is_empty() {
-            engine.login(&options.login).map_or_else(|| "master".to_owned(), |l| l.default_database)
+        let context = options.context.as_ref();
+        let login = || engine.login_in(context, &options.login);
+        let named = if options.database.is_empty() {
+            login().map_or_else(|| "master".to_owned(), |login| login.default_database)
         } else {
             options.database.clone()
         };
+        let wanted = context.map_or(&*named, |group| group.real_name(&named)).to_owned();
         let (route, failover_partner) = match engine.hadr() {
             Some(hadr) => {
                 let intent = Intent { read_only: options.read_only_intent, can_route: options.can_route };
@@ -149,16 +156,16 @@ impl Session {
         }
         let language = match options.language.as_str() {
             "" if options.user.is_some() => String::new(),
-            "" => engine.login(&options.login).map_or_else(String::new, |login| login.default_language),
+            "" => login().map_or_else(String::new, |login| login.default_language),
             asked_for => asked_for.to_owned(),
         };
         let user_options = engine.configuration(USER_OPTIONS).running;
         let initial = SetOptions::at_login(options.ansi_defaults, &language, user_options);
         let group = Arc::clone(engine.governor().running().default_group());
         let shared = engine.sessions.register(options, initial, group, engine.now_local());
-        let database = entry.name().to_string();
         let mut txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));
         let info = Box::new(Info::new(engine, shared, Arc::clone(txns.points()), entry));
+        let database = info.shown_here();
         info.meter.start(&info);
         if info.check_entry(&info.current_database()).is_err() {
             return Err(errors::cannot_open_database(&wanted));
@@ -379,9 +386,9 @@ impl Session {
             });
         }
         self.bulk_target = self.info.bulk.borrow().as_ref().map(bulk::PendingBulk::target);
-        let current = self.info.current_database();
-        if *current.name() != *self.database {
-            self.database = current.name().to_string();
+        let (_, shown) = self.info.shown(&self.info.current_database());
+        if *shown != *self.database {
+            self.database = shown.to_string();
         }
     }
 
@@ -440,9 +447,9 @@ impl Session {
         }
         let initial = info.shared.login.database.clone();
         let initial = if initial.is_empty() { "master".to_owned() } else { initial };
-        let current = info.current_database().name();
+        let current = info.shown_here();
         if *current != *initial && use_database(info, &initial).is_ok() {
-            sink.env_change(EnvChange::Database { old: current.to_string(), new: initial.clone() });
+            sink.env_change(EnvChange::Database { old: current, new: initial.clone() });
             self.database = initial;
         }
         if !keep_transaction {

@@ -70,7 +70,7 @@ impl Session {
         let Kept { mut options, copy, context } = decode(state).ok_or_else(errors::bad_recovery_data)?;
         if !database.is_empty() && !database.eq_ignore_ascii_case(&self.database) {
             use_database(&self.info, database)?;
-            self.database = self.info.current_database().name().to_string();
+            self.database = self.info.shown_here();
         }
         if self.info.current_database().is_copy() && !copy {
             return Err(crate::hadr::errors::not_accessible(&self.database));

@@ -5,8 +5,8 @@ mod types;
 use super::identity::owner;
 use super::info::Info;
 use super::options::Switches;
-use crate::catalog::{DBO, Named, Picture, fold};
-use crate::engine::{DatabaseEntry, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
+use crate::catalog::{DBO, Named, Picture, SystemDatabase, fold};
+use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::functions;
 use crate::modules;
@@ -158,9 +158,17 @@ impl<'a> Scope<'a> {
 
     fn entry(&self, name: Option<&str>) -> Option<Arc<DatabaseEntry>> {
         match name {
-            Some(name) if !name.is_empty() => self.info.engine.database(name),
+            Some(name) if !name.is_empty() => self.database(name),
             _ => self.info.engine.database_by_id(self.home().database),
         }
+    }
+
+    /// A database by name; what `master` and `msdb` are depends on the context.
+    fn database(&self, name: &str) -> Option<Arc<DatabaseEntry>> {
+        if crate::hadr::contained::system_of(name).is_some() {
+            self.found.borrow_mut().context = Some(self.info.context().map(|group| group.id));
+        }
+        self.info.find_database(name)
     }
 
     /// Where one-part names are looked for now.
@@ -269,7 +277,7 @@ impl<'a> Scope<'a> {
             target.len().checked_sub(back).map(|i| target[i].as_str()).filter(|s| !s.is_empty())
         };
         let object = part(1)?;
-        let other = part(3).and_then(|d| self.info.engine.database(d));
+        let other = part(3).and_then(|d| self.database(d));
         let (entry, picture) = match other {
             Some(other) if other.id != entry.id => {
                 let picture = self.info.picture(&other);
@@ -341,8 +349,10 @@ impl<'a> Scope<'a> {
             self.need(Need::Server { permission });
         }
         let entry = self.entry(name.database)?;
-        let in_msdb = || views::find_in_msdb(name.schema, name.object).filter(|_| entry.id == MSDB);
-        let in_master = || views::find_in_master(name.schema, name.object).filter(|_| entry.id == MASTER);
+        let is = |system| self.info.system_database(entry.id) == Some(system);
+        let in_msdb = || views::find_in_msdb(name.schema, name.object).filter(|_| is(SystemDatabase::Msdb));
+        let in_master =
+            || views::find_in_master(name.schema, name.object).filter(|_| is(SystemDatabase::Master));
         views::find(name.schema, name.object)
             .or_else(in_msdb)
             .or_else(in_master)

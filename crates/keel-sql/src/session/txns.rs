@@ -173,6 +173,7 @@ impl TxnSet {
             let intent = self.shared.login.read_only_intent;
             crate::hadr::access::session(&hadr.state(), &entry.name(), intent)?;
         }
+        entry.store.wait_for_term_start();
         let point = self.points.read_point(&entry).filter(|_| database != TABLE_VARIABLES);
         let version = entry.version();
         // On a secondary everything reads a snapshot anyway, and allows it.

@@ -16,7 +16,7 @@ impl Runner<'_> {
     }
 
     fn fire_event(&mut self, event: &Event, command: &dyn Fn() -> String) -> Result<()> {
-        let master = self.info.engine.database("master").map(|m| (m, SERVER_TRIGGERS));
+        let master = self.info.find_database("master").map(|m| (m, SERVER_TRIGGERS));
         let own = event.database.clone().map(|d| (d, DATABASE_TRIGGERS));
         let mut document = None;
         for (entry, scope) in master.into_iter().chain(own) {
@@ -58,7 +58,7 @@ impl Runner<'_> {
 
     /// Fires the server's triggers of LOGON: an error refuses the login.
     pub(crate) fn fire_logon(&mut self, pooled: bool) -> Result<()> {
-        let Some(master) = self.info.engine.database("master") else { return Ok(()) };
+        let Some(master) = self.info.find_database("master") else { return Ok(()) };
         let picture = self.info.picture(&master);
         let of_server = picture.event_triggers(SERVER_TRIGGERS);
         let mut found: Vec<_> = of_server.filter(|m| fires_on_logon(m)).cloned().collect();
@@ -78,7 +78,7 @@ fn is_enabled(m: &ModuleDef) -> bool {
 /// Whether a trigger waits for sessions to begin.
 #[must_use]
 pub fn any_logon(info: &Info) -> bool {
-    let Some(master) = info.engine.database("master") else { return false };
+    let Some(master) = info.find_database("master") else { return false };
     let picture = master.picture();
     picture.event_triggers(SERVER_TRIGGERS).any(|m| fires_on_logon(m))
 }

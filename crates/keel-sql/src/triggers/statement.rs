@@ -174,7 +174,7 @@ impl Runner<'_> {
         match target {
             TriggerTarget::Object(_) => None,
             TriggerTarget::Database => Some((self.info.current_database(), DATABASE_TRIGGERS)),
-            TriggerTarget::AllServer => Some((self.info.engine.database("master")?, SERVER_TRIGGERS)),
+            TriggerTarget::AllServer => Some((self.info.find_database("master")?, SERVER_TRIGGERS)),
         }
     }
 
@@ -301,7 +301,7 @@ impl Runner<'_> {
 
     fn login_event(&self, kind: &str, name: &str) -> Option<Event> {
         use base64::Engine as _;
-        let known = self.info.engine.login(name);
+        let known = self.info.login_named(name);
         let event = Event::server(kind)?.object(name, "LOGIN");
         let text = |of: Option<&str>, otherwise: &str| of.unwrap_or(otherwise).to_owned();
         let language = text(known.as_ref().map(|l| l.default_language.as_str()), "us_english");
@@ -352,11 +352,11 @@ impl Runner<'_> {
             }
             DropClass::MasterKey => Event::within("DROP_MASTER_KEY", here).map(Event::before),
             DropClass::Login => {
-                self.info.engine.login(plain)?;
+                self.info.login_named(plain)?;
                 self.login_event("DROP_LOGIN", plain)
             }
             DropClass::Database => {
-                self.info.engine.database(plain)?;
+                self.info.find_database(plain)?;
                 Event::to_database("DROP_DATABASE", plain)
             }
             DropClass::Endpoint => Some(Event::server("DROP_ENDPOINT")?.object(plain, "ENDPOINT")),

@@ -40,5 +40,6 @@ fn rows(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
         let by = running.stopped_by.as_ref().map_or(NULL, |by| text(by.as_str()));
         vec![Value::Guid(*job), int(number), text(word), int(running.step), name, int(running.retry), by]
     };
-    cx.engine.agent().all_running().iter().map(row).collect()
+    let msdb = cx.info.find_database("msdb");
+    msdb.map(|msdb| msdb.agent().all_running()).unwrap_or_default().iter().map(row).collect()
 }

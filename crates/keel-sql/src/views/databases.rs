@@ -246,7 +246,7 @@ fn databases(cx: &ViewContext<'_>) -> Rows {
     let mirrors =
         |name: &str| hadr.mirroring_of(name).is_some_and(|m| m.role == crate::hadr::Role::Secondary);
     let row = |d: &Arc<DatabaseEntry>| database(cx, d, ids(&d.name()), mirrors(&d.name()));
-    cx.engine.databases().iter().map(row).collect()
+    cx.info.shown_databases().iter().map(row).collect()
 }
 
 fn database(
@@ -278,7 +278,8 @@ fn database(
     };
     let snapshot = if s.allow_snapshot { (1, "ON") } else { (0, "OFF") };
     let owner = if s.owner.is_empty() { vec![1] } else { s.owner.clone() };
-    let mut row = vec![text(&*d.name()), int(d.id.0), NULL, Value::bytes(owner)];
+    let (id, name) = cx.info.shown(d);
+    let mut row = vec![text(&*name), int(id.0), NULL, Value::bytes(owner)];
     row.extend([date(s.created), int(s.compatibility), text(s.collation.as_str()), int(access)]);
     row.extend([
         text(s.user_access.as_str()),
@@ -323,15 +324,16 @@ fn database(
 }
 
 fn old_databases(cx: &ViewContext<'_>) -> Rows {
-    cx.engine
-        .databases()
+    cx.info
+        .shown_databases()
         .iter()
         .map(|d| {
             let picture = d.picture();
             let s = picture.settings();
+            let (id, name) = cx.info.shown(d);
             vec![
-                text(&*d.name()),
-                int(d.id.0),
+                text(&*name),
+                int(id.0),
                 Value::bytes(vec![1]),
                 int(0),
                 int(if s.offline { 512 } else { 65_536 }),

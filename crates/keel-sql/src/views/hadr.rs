@@ -148,7 +148,11 @@ fn groups(cx: &ViewContext<'_>) -> Rows {
         let mut row = common(g);
         row.extend([int(2), bit(s.basic), bit(false), bit(s.db_failover), bit(false)]);
         row.extend([int(s.cluster_type.number()), text(s.cluster_type.word().to_lowercase())]);
-        row.extend([int(s.required_synchronized_secondaries), int(g.sequence as i64), bit(false)]);
+        row.extend([
+            int(s.required_synchronized_secondaries),
+            int(g.sequence as i64),
+            bit(g.contained().is_some()),
+        ]);
         row.push(s.cluster_connection_options.as_deref().map_or(NULL, text));
         row
     };

@@ -3,7 +3,7 @@
 use super::{
     BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SMALL, SystemView, ViewContext, bit, date, int, text,
 };
-use crate::catalog::{ObjectRef, table_objects};
+use crate::catalog::{ObjectRef, SystemDatabase, table_objects};
 use crate::engine::{MSDB, TEMPDB};
 use keel_query::catalog::{IndexKind, TableDef, VersioningDef};
 use keel_types::Value;
@@ -282,7 +282,7 @@ pub(super) fn common(o: &ObjectRef<'_>) -> Vec<Value> {
 /// The same, and whether the object came with the product: the agent's in `msdb` did, constraints with their tables.
 fn with_origin(cx: &ViewContext<'_>, o: &ObjectRef<'_>) -> Vec<Value> {
     let mut row = common(o);
-    if cx.entry.id == MSDB {
+    if cx.entry.id == MSDB || cx.picture.settings().system == Some(SystemDatabase::Msdb) {
         let parent = cx.picture.objects().find(|p| o.parent != 0 && p.object_id == o.parent);
         row[9] = bit(crate::agent::install::is_shipped(parent.map_or(o.name, |p| p.name)));
     }

@@ -78,7 +78,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         rows: |cx| {
             // Policies of the operating system do not apply. The hash of a password is for those who make the login on other replicas.
             let hash = |name: &Value| {
-                let login = cx.engine.login(name.as_str()?).filter(|_| cx.info.unrestricted.get())?;
+                let login = cx.info.login_named(name.as_str()?).filter(|_| cx.info.unrestricted.get())?;
                 Some(Value::bytes(login.password_hash))
             };
             let login = |r: &Vec<Value>| r[3].as_str().is_some_and(|t| t.trim() == "S");
@@ -230,7 +230,7 @@ fn visible_logins(cx: &ViewContext<'_>) -> Vec<crate::engine::LoginRecord> {
 
 /// The same with the server roles of one's own, which everybody sees.
 fn visible_principals(cx: &ViewContext<'_>) -> Vec<crate::engine::LoginRecord> {
-    let mut all = cx.engine.logins().unwrap_or_default().to_vec();
+    let mut all = cx.info.logins().unwrap_or_default().to_vec();
     if !sees_logins(cx) {
         let own = cx.info.identity_now().login;
         all.retain(|l| l.role || l.principal_id == SA || l.name.eq_ignore_ascii_case(&own));
@@ -260,7 +260,7 @@ fn server_principals(cx: &ViewContext<'_>) -> Rows {
         ]);
         rows.push(row);
     }
-    for role in cx.engine.logins().unwrap_or_default().iter().filter(|l| l.role) {
+    for role in cx.info.logins().unwrap_or_default().iter().filter(|l| l.role) {
         let mut row = vec![text(role.name.as_str()), int(role.principal_id), Value::bytes(role.sid.clone())];
         row.extend([text("R"), text("SERVER_ROLE"), bit(false), date(role.created), date(role.created)]);
         row.extend([NULL, NULL, NULL, int(SA), bit(false)]);
@@ -358,7 +358,7 @@ fn role_members(cx: &ViewContext<'_>) -> Rows {
 
 fn server_role_members(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    let roles = cx.engine.logins().unwrap_or_default();
+    let roles = cx.info.logins().unwrap_or_default();
     for login in visible_principals(cx) {
         let own = login.roles.iter().filter_map(|role| roles.role(role));
         rows.extend(own.map(|role| vec![int(role.principal_id), int(login.principal_id)]));

@@ -322,7 +322,7 @@ fn session(s: &SessionShared) -> Vec<Value> {
         int(1),
         int(s.transactions.load(Ordering::Relaxed)),
         int(0),
-        NULL,
+        login.context.as_ref().map_or(NULL, |group| Value::Guid(group.id)),
     ]);
     row
 }

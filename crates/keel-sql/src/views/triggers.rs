@@ -40,7 +40,7 @@ pub(super) static VIEWS: &[SystemView] = &[
 
 /// The server's triggers.
 fn of_server(cx: &ViewContext<'_>) -> Vec<Arc<ModuleDef>> {
-    let Some(master) = cx.engine.database("master") else { return Vec::new() };
+    let Some(master) = cx.info.find_database("master") else { return Vec::new() };
     cx.info.picture(&master).event_triggers(SERVER_TRIGGERS).cloned().collect()
 }
 

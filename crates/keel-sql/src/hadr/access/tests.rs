@@ -70,6 +70,7 @@ fn state(role: Role) -> HadrState {
         health_check_timeout_ms: 30_000,
         db_failover: false,
         basic: false,
+        contained: None,
         required_synchronized_secondaries: 0,
         write_lease_seconds: None,
         cluster_connection_options: None,
