@@ -297,16 +297,7 @@ fn refusal(failure: &CommandFailure, about: About<'_>) -> Box<SqlError> {
     let refused = match failure {
         CommandFailure::Refused(refused) => refused,
         CommandFailure::NotConnected(_) => return errors::no_connection_to(server),
-        CommandFailure::Unanswered => {
-            return SqlError::new(
-                41149,
-                16,
-                1,
-                format!(
-                    "Operation on availability group '{group}' was cancelled or timed out. It may still complete; check the state of the group."
-                ),
-            );
-        }
+        CommandFailure::Unanswered => return errors::unanswered(group),
     };
     match refused {
         CommandError::NoSuchGroup => errors::no_group(group),

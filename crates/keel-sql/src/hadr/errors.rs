@@ -6,6 +6,9 @@ use keel_types::SqlError;
 
 type E = Box<SqlError>;
 
+/// Number of [`unanswered`].
+pub const UNANSWERED: i32 = 41149;
+
 error_functions! {
     // Access to databases of a group.
     /// A secondary that may not be read, or does not move.
@@ -36,6 +39,8 @@ error_functions! {
     not_in_master() = 35208, 16, 1, "Availability-group DDL operations are permitted only when you are using the master database. Run the USE master command, and retry your availability-group DDL command.";
     /// No such group here.
     no_group(group) = 15151, 16, 1, "Cannot find the availability group '{group}', because it does not exist or you do not have permission.";
+    /// What was asked for may still happen.
+    unanswered(group) = 41149, 16, 1, "Operation on availability group '{group}' was cancelled or timed out. It may still complete; check the state of the group.";
     /// No such group here, to whoever joins.
     no_group_to_join(group) = 41158, 16, 3, "Failed to join local availability replica to availability group '{group}'.  The operation encountered SQL Server error 47106 and has been rolled back.  Check the SQL Server error log for more details.  When the cause of the error has been resolved, retry the ALTER AVAILABILITY GROUP JOIN command.";
     /// A group of that name exists.

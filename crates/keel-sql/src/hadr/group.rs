@@ -141,7 +141,9 @@ impl Runner<'_> {
         }
         spec.databases.splice(..0, [own.master.to_string(), own.msdb.to_string()]);
         let done = self.ask(hadr, HadrCommand::CreateGroup(Box::new(spec)));
-        if done.is_err() && how == Containment::New {
+        // Nobody answered in time, and the group may be there all the same, or be made yet.
+        let unanswered = done.as_ref().is_err_and(|e| e.number == errors::UNANSWERED);
+        if done.is_err() && !unanswered && how == Containment::New {
             engine.drop_system_databases(&own);
         }
         done
@@ -154,7 +156,7 @@ impl Runner<'_> {
         let hadr = self.hadr()?;
         let added = check::name_of_member(&group, database)
             .and_then(|()| self.ask(&*hadr, HadrCommand::AlterGroup { group, change }));
-        if added.is_err() {
+        if added.as_ref().is_err_and(|e| e.number != errors::UNANSWERED) {
             // The refusal is what counts; a database that stays all the same can be dropped by name.
             let _ = self.info.engine.drop_database(database);
         }
