@@ -60,6 +60,7 @@ pub mod open;
 mod recent;
 mod room;
 pub mod scan;
+mod scrub;
 pub mod segment;
 
 pub use error::LogError;
