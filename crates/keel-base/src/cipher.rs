@@ -20,7 +20,7 @@ use aes_gcm::aead::{AeadInPlace, KeyInit};
 use aes_gcm::{AesGcm, TagSize};
 use parking_lot::RwLock;
 use ring::hkdf::{HKDF_SHA256, Salt};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Bytes of a salt.
@@ -269,8 +269,10 @@ pub type Learn = Box<dyn Fn(&[u8], crate::Lsn) -> std::io::Result<()> + Send + S
 pub struct Keychain {
     keys: RwLock<Vec<(u8, Arc<DataKey>)>>,
     pages: RwLock<Vec<(u8, Arc<PageSealer>)>>,
-    /// Of the file's pages; set before the first key.
-    salt: OnceLock<[u8; SALT_BYTES]>,
+    /// Of the file's pages, and of this opening of it; set before the first key.
+    file: OnceLock<([u8; SALT_BYTES], u32)>,
+    /// No page of the file is plain any more.
+    no_plain_pages: AtomicBool,
     log_key: AtomicU8,
     page_key: AtomicU8,
     learn: OnceLock<Learn>,
@@ -283,9 +285,26 @@ impl std::fmt::Debug for Keychain {
 }
 
 impl Keychain {
-    /// The salt of the file's pages; the first one set stays.
-    pub fn set_salt(&self, salt: [u8; SALT_BYTES]) {
-        let _ = self.salt.set(salt);
+    /// The salt of the file's pages, and a random number of this opening of it; the first ones set stay.
+    pub fn set_file(&self, salt: [u8; SALT_BYTES], opening: u32) {
+        let _ = self.file.set((salt, opening));
+    }
+
+    /// The random number of this opening of the file.
+    #[must_use]
+    pub fn opening(&self) -> u32 {
+        self.file.get().map_or(0, |file| file.1)
+    }
+
+    /// Whether no page of the file is plain any more: then none is taken for one of the database's.
+    #[must_use]
+    pub fn has_no_plain_pages(&self) -> bool {
+        self.no_plain_pages.load(Ordering::Acquire)
+    }
+
+    /// Says so, or that there may be some.
+    pub fn set_no_plain_pages(&self, none: bool) {
+        self.no_plain_pages.store(none, Ordering::Release);
     }
 
     /// Adds a key; one of that number is replaced.
@@ -294,8 +313,8 @@ impl Keychain {
     /// Of a number that there cannot be.
     pub fn add(&self, number: u8, key: DataKey) {
         assert!((1..=KEY_NUMBER_MAX).contains(&number), "keys are numbered from 1 to {KEY_NUMBER_MAX}");
-        let salt = self.salt.get_or_init(|| [0; SALT_BYTES]);
-        let sealer = Arc::new(PageSealer(key.sealer(salt, &[b"pages"])));
+        let salt = self.file.get_or_init(|| ([0; SALT_BYTES], 0)).0;
+        let sealer = Arc::new(PageSealer(key.sealer(&salt, &[b"pages"])));
         let (mut keys, mut pages) = (self.keys.write(), self.pages.write());
         keys.retain(|known| known.0 != number);
         pages.retain(|known| known.0 != number);
@@ -373,7 +392,7 @@ mod tests {
 
     fn chain(seed: u64, algorithm: Algorithm) -> Keychain {
         let chain = Keychain::default();
-        chain.set_salt([7; SALT_BYTES]);
+        chain.set_file([7; SALT_BYTES], 1);
         chain.add(3, DataKey::new(algorithm, &SimRandom::new(seed)));
         chain
     }
@@ -419,7 +438,7 @@ mod tests {
         let key = DataKey::new(Algorithm::Aes256, &SimRandom::new(5));
         let [one, two] = [[1; SALT_BYTES], [2; SALT_BYTES]].map(|salt| {
             let chain = Keychain::default();
-            chain.set_salt(salt);
+            chain.set_file(salt, 1);
             chain.add(1, key.clone());
             chain
         });
