@@ -243,12 +243,7 @@ pub fn decode_header(bytes: &[u8]) -> Result<Header, Invalid> {
     let length_fits = (1..=PAYLOAD_BYTES_MAX).contains(&(header.payload_len as usize));
     let end_fits = header.first_lsn.0.checked_add(u64::from(header.payload_len)).is_some();
     let tag_fits = !plain || bytes[TAG_AT..CHECKSUM_AT].iter().all(|b| *b == 0);
-    if usize::from(header_length) != HEADER_BYTES
-        || !known_flags
-        || !length_fits
-        || !end_fits
-        || !tag_fits
-    {
+    if usize::from(header_length) != HEADER_BYTES || !known_flags || !length_fits || !end_fits || !tag_fits {
         return Err(Invalid::Field);
     }
     Ok(header)

@@ -204,9 +204,9 @@ impl Scanner {
     /// that the log announces are [learnt](keel_base::cipher::Keychain::announce) on the way.
     ///
     /// # Errors
-    /// [`LogError::Locked`] without its key, [`LogError::Corrupt`] when it is not what was sealed. A scanner that has failed is
-    /// behind the block: who comes back begins anew.
+    /// [`LogError::Locked`] without its key: the scanner stays before the block. [`LogError::Corrupt`] when it is not what was sealed.
     pub fn next_open(&mut self) -> Result<Option<ScannedBlock<'_>>, LogError> {
+        let before = (Arc::clone(&self.segment), self.sequence, self.offset, self.next_lsn, self.previous);
         let Some((header, passed)) = self.advance()? else { return Ok(None) };
         if header.key() == 0 {
             let block = self.lend(header, passed);
@@ -224,6 +224,8 @@ impl Scanner {
         opened.extend_from_slice(self.lend(header, passed).bytes);
         self.opened = opened;
         let Some((_, sealer)) = &self.sealer else {
+            (self.segment, self.sequence, self.offset, self.next_lsn, self.previous) = before;
+            self.window.clear();
             return Err(LogError::Locked { at: header.first_lsn, number: writer.key });
         };
         if !block::open(&mut self.opened, &header, sealer) {

@@ -25,12 +25,24 @@ pub(crate) struct Scrub {
 impl Log {
     /// Begins to remove what was written so far. What is written from now on should be encrypted.
     pub fn begin_scrub(&self) -> Result<(), LogError> {
-        self.shared.scrub.under_way.store(true, Ordering::Release);
-        self.zero_free()?;
+        let scrub = &self.shared.scrub;
+        scrub.last.store(u64::MAX, Ordering::Release);
+        scrub.under_way.store(true, Ordering::Release);
+        if let Err(error) = self.zero_free() {
+            // Not begun: whoever asks again begins anew.
+            scrub.under_way.store(false, Ordering::Release);
+            return Err(error);
+        }
         let mut appender = self.shared.appender.lock();
-        self.shared.scrub.last.store(appender.sequence, Ordering::Release);
+        scrub.last.store(appender.sequence, Ordering::Release);
         appender.leave_segment();
         Ok(())
+    }
+
+    /// Whether one is under way.
+    #[must_use]
+    pub fn is_scrubbing(&self) -> bool {
+        self.shared.scrub.under_way.load(Ordering::Acquire)
     }
 
     /// Ends it once nothing from before is needed any more; false while it is.

@@ -114,6 +114,7 @@ impl Database {
         self.checkpoint.fetch_max(lsn.0, Ordering::AcqRel);
         self.redo_start.fetch_max(redo_start.0, Ordering::AcqRel);
         self.give_log_back();
+        self.note_log_given_back();
         self.settle_seeding()?;
         // Redo may have been waiting for memory.
         self.poke_redo();

@@ -10,14 +10,14 @@
 //! Nothing about how far it is needs to be remembered: after a restart it begins anew, and passes over what is young enough. A page
 //! is no older than what hangs below it; the pages of large rows may be, and are looked at by themselves.
 
-use super::merge::{Edit, Touch, read_large};
-use super::leaf_sink::LeafSink;
+use super::file::RUN_PAGES_MAX;
 use super::frame::PagePin;
+use super::leaf_sink::LeafSink;
+use super::merge::{Edit, Touch, read_large};
+use super::options::Throttle;
 use super::page::{Entry, Overflow};
 use super::tree::{BaseTree, News};
 use super::writer::ChunkWriter;
-use super::file::RUN_PAGES_MAX;
-use super::options::Throttle;
 use super::{BaseError, PAGE_SIZE, Result};
 
 /// How far a rewriting is.
@@ -126,8 +126,7 @@ impl BaseTree {
         let mut writer = self.lock_writer()?;
         let pages_max = (bytes / PAGE_SIZE).max(1) as u64;
         let mut edit = Older { before, from, pages_max, next: None, descriptor: Vec::new() };
-        let (checkpoint_lsn, highest_lsn) =
-            (writer.superblock.checkpoint_lsn, writer.superblock.highest_lsn);
+        let (checkpoint_lsn, highest_lsn) = (writer.superblock.checkpoint_lsn, writer.superblock.highest_lsn);
         // A map that was not written because a later chunk failed is written with the next publication all the same.
         writer.space.rewrite_all();
         self.publish_edit(&mut writer, &mut edit, throttle, |_| News {

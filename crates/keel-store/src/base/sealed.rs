@@ -84,11 +84,8 @@ pub(super) fn open(
         return if refused { Err(Closed::Damaged("it is not encrypted, as it was")) } else { Ok(()) };
     };
     let sealer = keys.page_sealer(key).ok_or(Closed::Locked(key))?;
-    let nonce = PageNonce {
-        page: expect.at.page,
-        generation: expect.at.generation,
-        opening: get_u32(bytes, 0),
-    };
+    let nonce =
+        PageNonce { page: expect.at.page, generation: expect.at.generation, opening: get_u32(bytes, 0) };
     let mut tag = [0; PAGE_TAG_BYTES];
     tag.copy_from_slice(&bytes[TAG_AT..SECRET_AT]);
     let aad = aad(expect.tag, bytes);

@@ -3,8 +3,8 @@
 use super::file::{PageFile, RUN_PAGES_MAX};
 use super::options::Throttle;
 use super::page::{self, BODY, Entry, Extent, Kind, Overflow, Page, PageRef, Seal};
-use super::space::{Ledger, Space};
 use super::sealed;
+use super::space::{Ledger, Space};
 use super::{BaseError, PAGE_SIZE, Result};
 
 /// Whether a new page goes into the cache at once.
