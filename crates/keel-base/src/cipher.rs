@@ -18,6 +18,7 @@ use aes::{Aes128, Aes192, Aes256};
 use aes_gcm::aead::consts::{U12, U16};
 use aes_gcm::aead::{AeadInPlace, KeyInit};
 use aes_gcm::{AesGcm, TagSize};
+use ctr::cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
 use parking_lot::RwLock;
 use ring::hkdf::{HKDF_SHA256, Salt};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -122,6 +123,32 @@ fn derive(secret: &[u8], salt: &[u8], purpose: &[&[u8]], out: &mut [u8]) {
     filled.expect("a key is shorter than HKDF can give");
 }
 
+fn secret_sealer(secret: &[u8], salt: &[u8]) -> Gcm<U16> {
+    let mut key = [0; 32];
+    derive(secret, salt, &[b"Evenkeel data key"], &mut key);
+    Gcm::new(Algorithm::Aes256, &key)
+}
+
+/// A key, or whatever else is short and secret, sealed with another secret: a salt ([`SALT_BYTES`]), the bytes under AES-256-GCM,
+/// their tag ([`PAGE_TAG_BYTES`]).
+#[must_use]
+pub fn seal_secret(bytes: &[u8], secret: &[u8], random: &dyn Random) -> Vec<u8> {
+    let mut salt = [0; SALT_BYTES];
+    random.fill(&mut salt);
+    let (mut sealed, mut tag) = (bytes.to_vec(), [0; PAGE_TAG_BYTES]);
+    secret_sealer(secret, &salt).seal(&[0; NONCE_BYTES], &[], &mut sealed, &mut tag);
+    [&salt[..], &sealed, &tag].concat()
+}
+
+/// The way back; `None` with another secret, or when it is damaged.
+#[must_use]
+pub fn open_secret(sealed: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
+    let (salt, rest) = sealed.split_at_checked(SALT_BYTES)?;
+    let (bytes, tag) = rest.split_at_checked(rest.len().checked_sub(PAGE_TAG_BYTES)?)?;
+    let mut bytes = bytes.to_vec();
+    secret_sealer(secret, salt).open(&[0; NONCE_BYTES], &[], &mut bytes, tag).then_some(bytes)
+}
+
 /// The key of a database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DataKey {
@@ -149,31 +176,17 @@ impl DataKey {
         self.algorithm
     }
 
-    fn wrapping(secret: &[u8], salt: &[u8]) -> Gcm<U16> {
-        let mut key = [0; 32];
-        derive(secret, salt, &[b"Evenkeel data key"], &mut key);
-        Gcm::new(Algorithm::Aes256, &key)
-    }
-
-    /// Sealed with a secret: a salt ([`SALT_BYTES`]), the key, its tag ([`PAGE_TAG_BYTES`]).
+    /// [Sealed](seal_secret) with a secret.
     #[must_use]
     pub fn wrap(&self, secret: &[u8], random: &dyn Random) -> Vec<u8> {
-        let mut salt = [0; SALT_BYTES];
-        random.fill(&mut salt);
-        let (mut sealed, mut tag) = (self.bytes.clone(), [0; PAGE_TAG_BYTES]);
-        Self::wrapping(secret, &salt).seal(&[0; NONCE_BYTES], &[], &mut sealed, &mut tag);
-        [&salt[..], &sealed, &tag].concat()
+        seal_secret(&self.bytes, secret, random)
     }
 
     /// The way back; `None` with another secret, or when it is damaged.
     #[must_use]
     pub fn unwrap(algorithm: Algorithm, wrapped: &[u8], secret: &[u8]) -> Option<DataKey> {
-        let (salt, sealed) = wrapped.split_at_checked(SALT_BYTES)?;
-        let (bytes, tag) = sealed.split_at_checked(algorithm.key_bytes())?;
-        let mut bytes = bytes.to_vec();
-        let whole = tag.len() == PAGE_TAG_BYTES
-            && Self::wrapping(secret, salt).open(&[0; NONCE_BYTES], &[], &mut bytes, tag);
-        whole.then_some(DataKey { algorithm, bytes })
+        let bytes = open_secret(wrapped, secret)?;
+        (bytes.len() == algorithm.key_bytes()).then_some(DataKey { algorithm, bytes })
     }
 
     fn sealer<T: TagSize>(&self, salt: &[u8], purpose: &[&[u8]]) -> Gcm<T> {
@@ -256,6 +269,28 @@ impl BlockSealer {
     #[must_use]
     pub fn open(&self, first_lsn: u64, aad: &[u8], bytes: &mut [u8], tag: &[u8; BLOCK_TAG_BYTES]) -> bool {
         self.0.open(&Self::nonce(first_lsn), aad, bytes, tag)
+    }
+}
+
+/// Encrypts a file that is written once from front to back, read at any place, and worth nothing after a restart: AES-256 in
+/// counter mode, with a key for each file that nobody keeps. Not authenticated.
+pub struct WorkSealer {
+    key: [u8; 32],
+}
+
+impl WorkSealer {
+    /// A new one.
+    pub fn new(random: &dyn Random) -> WorkSealer {
+        let mut key = [0; 32];
+        random.fill(&mut key);
+        WorkSealer { key }
+    }
+
+    /// Encrypts, or decrypts, what is written at an offset of the file. No place may be written twice.
+    pub fn apply(&self, offset: u64, bytes: &mut [u8]) {
+        let mut stream = ctr::Ctr128BE::<Aes256>::new(&self.key.into(), &[0; 16].into());
+        stream.seek(offset);
+        stream.apply_keystream(bytes);
     }
 }
 
@@ -430,6 +465,22 @@ mod tests {
             assert!(!opens(nonce, b"other", &tag));
             let other = chain(2, algorithm).page_sealer(3).unwrap();
             assert!(!other.open(nonce, b"aad", &mut page.clone(), &tag));
+        }
+    }
+
+    #[test]
+    fn a_work_file_is_read_at_any_place() {
+        let sealer = WorkSealer::new(&SimRandom::new(1));
+        let plain: Vec<u8> = (0..1000u32).map(|n| n as u8).collect();
+        let mut sealed = plain.clone();
+        for (n, part) in sealed.chunks_mut(77).enumerate() {
+            sealer.apply(77 * n as u64, part);
+        }
+        assert_ne!(sealed, plain);
+        for from in [0, 1, 15, 16, 500, 999] {
+            let mut part = sealed[from..].to_vec();
+            sealer.apply(from as u64, &mut part);
+            assert_eq!(part, plain[from..]);
         }
     }
 

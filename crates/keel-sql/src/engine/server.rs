@@ -132,7 +132,7 @@ impl Engine {
         write_row(&self.master(), CatalogKey { class, id }, value)
     }
 
-    fn master(&self) -> Arc<DatabaseEntry> {
+    pub(super) fn master(&self) -> Arc<DatabaseEntry> {
         self.database_by_id(MASTER).expect("master is always open")
     }
 
