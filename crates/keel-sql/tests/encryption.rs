@@ -92,8 +92,9 @@ fn what_was_on_the_disk_is_gone_after_the_scan_from_files_log_backups_and_tempdb
     well(&mut session, "CHECKPOINT; USE shop; CHECKPOINT; USE master");
     fill(&mut session, 150, 170);
     well(&mut session, "BACKUP DATABASE shop TO DISK = 'plain.bak'");
-    let names =
-        |disk: &Arc<SimDisk>| -> String { marked(disk).iter().map(|p| p.display().to_string() + "\n").collect() };
+    let names = |disk: &Arc<SimDisk>| -> String {
+        marked(disk).iter().map(|p| p.display().to_string() + "\n").collect()
+    };
     let before = names(&disk);
     for part in ["data.keel", ".vlf", "plain.bak"] {
         assert!(before.contains(part), "{part}: {before}");
