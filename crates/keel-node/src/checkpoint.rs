@@ -61,6 +61,10 @@ impl Database {
 
     fn run_checkpoint(&self, background: bool) -> Result<(), DbError> {
         self.checkpoint_asked.store(false, Ordering::Release);
+        if self.hardened() < self.floor() {
+            // Seeded, and its log has not caught up: the base stands ahead of it.
+            return Ok(());
+        }
         if !self.is_readable() {
             // The base has rows that are ahead of the rest: there is no point yet at which all are the same age.
             return Ok(());
