@@ -58,8 +58,8 @@ fn marked(disk: &Arc<SimDisk>) -> Vec<PathBuf> {
 
 fn settle(session: &mut Session, state: i32) {
     let wait = format!(
-        "declare @n int = 0; while @n < 1000000 and exists (select * from sys.dm_database_encryption_keys \
-         where encryption_state <> {state}) set @n += 1; select max(encryption_state) from sys.dm_database_encryption_keys"
+        "declare @n int = 0; while @n < 3000 and exists (select * from sys.dm_database_encryption_keys \
+         where encryption_state <> {state}) begin waitfor delay '00:00:00.010' set @n += 1 end; select max(encryption_state) from sys.dm_database_encryption_keys"
     );
     assert!(well(session, &wait).contains(&state.to_string()));
 }

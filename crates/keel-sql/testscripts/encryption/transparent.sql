@@ -56,7 +56,7 @@ GO
 -- The scan runs in the background; tempdb is encrypted with the first database.
 alter database shop set encryption on
 declare @n int = 0
-while @n < 100000 and exists (select * from sys.dm_database_encryption_keys where encryption_state <> 3) set @n += 1
+while @n < 3000 and exists (select * from sys.dm_database_encryption_keys where encryption_state <> 3) begin waitfor delay '00:00:00.010' set @n += 1 end
 select db_name(database_id) as name, encryption_state, encryption_state_desc, key_algorithm, key_length, encryptor_type,
     percent_complete, encryption_scan_state, encryption_scan_state_desc, iif(set_date is null, 'never', 'once') as set_
 from sys.dm_database_encryption_keys
@@ -74,7 +74,7 @@ GO
 use shop
 alter database encryption key regenerate with algorithm = aes_192
 declare @n int = 0
-while @n < 100000 and exists (select * from sys.dm_database_encryption_keys where encryption_state <> 3) set @n += 1
+while @n < 3000 and exists (select * from sys.dm_database_encryption_keys where encryption_state <> 3) begin waitfor delay '00:00:00.010' set @n += 1 end
 select db_name(database_id) as name, encryption_state_desc, key_length, encryption_scan_state_desc from sys.dm_database_encryption_keys
 GO
 alter database encryption key encryption by server certificate none
@@ -97,13 +97,13 @@ from sys.dm_database_encryption_keys k join sys.certificates c on c.name = 'othe
 where k.database_id = db_id('shop')
 select id, secret from shop.dbo.t
 declare @n int = 0
-while @n < 100000 and exists (select * from sys.dm_database_encryption_keys where encryption_state <> 3) set @n += 1
+while @n < 3000 and exists (select * from sys.dm_database_encryption_keys where encryption_state <> 3) begin waitfor delay '00:00:00.010' set @n += 1 end
 select encryption_state_desc from sys.dm_database_encryption_keys where database_id = 2
 GO
 -- And back.
 alter database shop set encryption off
 declare @n int = 0
-while @n < 100000 and exists (select * from sys.dm_database_encryption_keys where database_id = db_id('shop') and encryption_state <> 1) set @n += 1
+while @n < 3000 and exists (select * from sys.dm_database_encryption_keys where database_id = db_id('shop') and encryption_state <> 1) begin waitfor delay '00:00:00.010' set @n += 1 end
 select encryption_state_desc, encryption_scan_state_desc from sys.dm_database_encryption_keys where database_id = db_id('shop')
 select is_encrypted from sys.databases where name = 'shop'
 GO
