@@ -19,6 +19,7 @@ fn main() {
         [("AES_128", Algorithm::Aes128), ("AES_192", Algorithm::Aes192), ("AES_256", Algorithm::Aes256)]
     {
         let keys = Keychain::default();
+        keys.set_file([1; 16], 1);
         keys.add(1, DataKey::new(algorithm, &SimRandom::new(1)));
         let sealer = keys.page_sealer(1).unwrap();
         let mut page = vec![7; 8192];

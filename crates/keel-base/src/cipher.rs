@@ -304,13 +304,17 @@ pub type Learn = Box<dyn Fn(&[u8], crate::Lsn) -> std::io::Result<()> + Send + S
 pub struct Keychain {
     keys: RwLock<Vec<(u8, Arc<DataKey>)>>,
     pages: RwLock<Vec<(u8, Arc<PageSealer>)>>,
-    /// Of the file's pages, and of this opening of it; set before the first key.
+    /// Of the file's pages, and of this opening of it; set before the first page is sealed.
     file: OnceLock<([u8; SALT_BYTES], u32)>,
     /// No page of the file is plain any more.
     no_plain_pages: AtomicBool,
     log_key: AtomicU8,
     page_key: AtomicU8,
     learn: OnceLock<Learn>,
+}
+
+fn page_sealer(key: &DataKey, salt: &[u8]) -> Arc<PageSealer> {
+    Arc::new(PageSealer(key.sealer(salt, &[b"pages"])))
 }
 
 impl std::fmt::Debug for Keychain {
@@ -320,9 +324,13 @@ impl std::fmt::Debug for Keychain {
 }
 
 impl Keychain {
-    /// The salt of the file's pages, and a random number of this opening of it; the first ones set stay.
+    /// The salt of the file's pages, and a random number of this opening of it; the first ones set stay. Before, keys open log
+    /// alone.
     pub fn set_file(&self, salt: [u8; SALT_BYTES], opening: u32) {
-        let _ = self.file.set((salt, opening));
+        let (keys, mut pages) = (self.keys.write(), self.pages.write());
+        if self.file.set((salt, opening)).is_ok() {
+            pages.extend(keys.iter().map(|(number, key)| (*number, page_sealer(key, &salt))));
+        }
     }
 
     /// The random number of this opening of the file.
@@ -348,13 +356,13 @@ impl Keychain {
     /// Of a number that there cannot be.
     pub fn add(&self, number: u8, key: DataKey) {
         assert!((1..=KEY_NUMBER_MAX).contains(&number), "keys are numbered from 1 to {KEY_NUMBER_MAX}");
-        let salt = self.file.get_or_init(|| ([0; SALT_BYTES], 0)).0;
-        let sealer = Arc::new(PageSealer(key.sealer(&salt, &[b"pages"])));
         let (mut keys, mut pages) = (self.keys.write(), self.pages.write());
         keys.retain(|known| known.0 != number);
         pages.retain(|known| known.0 != number);
+        if let Some((salt, _)) = self.file.get() {
+            pages.push((number, page_sealer(&key, salt)));
+        }
         keys.push((number, Arc::new(key)));
-        pages.push((number, sealer));
     }
 
     /// The key of a number.
@@ -508,6 +516,11 @@ mod tests {
         };
         assert_ne!(block(writer), block(BlockWriter { epoch: 2, ..writer }));
         assert_ne!(block(writer), block(BlockWriter { incarnation: 2, ..writer }));
+        let late = Keychain::default();
+        late.add(1, key.clone());
+        assert!(late.page_sealer(1).is_none());
+        late.set_file([1; SALT_BYTES], 1);
+        assert_eq!(sealed(&late), sealed(&one), "whichever comes first");
         assert!(one.block_sealer(BlockWriter { key: 2, ..writer }).is_none());
         assert_eq!(two.block_sealer(writer).map(|_| ()), Some(()));
     }

@@ -81,7 +81,8 @@ fn filled(rows: &[(Option<u8>, u8, i32)]) -> Session {
 fn space(statement_bytes: usize) -> (&'static Arc<WorkSpace>, Arc<SimDisk>) {
     let disk = SimDisk::new();
     let env = keel_base::env::sim::env(&disk, 1);
-    let work = WorkSpace::with_grant(env.disk, Path::new("/work"), 64 << 20, statement_bytes, 64 << 20).unwrap();
+    let work =
+        WorkSpace::with_grant(env.disk, Path::new("/work"), 64 << 20, statement_bytes, 64 << 20).unwrap();
     if statement_bytes % 2 == 1 {
         work.encrypt(&env.random);
     }

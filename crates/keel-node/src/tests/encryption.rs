@@ -488,5 +488,7 @@ fn a_log_backup_over_the_switch_is_restored_to_the_end_and_to_a_place_in_the_enc
         assert_eq!(state(&copy), Some(EncryptionState::Encrypted));
         copy.close().unwrap();
         assert_eq!(markers(&target), 0);
+        let again = open_in(&knowing(&target.crash(Tear::LoseAll), 4, &[ONE])).unwrap();
+        assert!(all_of(&again) == all_of(&copy));
     }
 }
