@@ -1,7 +1,8 @@
 //! Encryption at rest: a database's keys, how the log tells copies of them, and turning its files from one form into another.
 //!
 //! ```text
-//!   statement ─► new ring ─► announced in the log ─► keys.keel ─► agreed ─► log and pages with the new key ─► turn
+//!   statement ─► new ring ─► announced in the log ─► keys.keel ─► log and pages with the new key ─► turn
+//!                                  │                                 (the statement is answered once it is agreed on)
 //!                                  └─► every copy: redo meets the announcement ─► keys.keel ─► the same
 //! ```
 //! An announcement is a block of its own, not encrypted, before every block that needs its keys; so crash recovery, a
@@ -414,10 +415,15 @@ impl Database {
         let passing = self.block_checkpoints();
         let lsn = log.announce_keys(term, group)?;
         log.flush()?;
-        self.keys.keep(&mut self.keys.state.lock(), ring, lsn)?;
+        {
+            let mut state = self.keys.state.lock();
+            self.keys.keep(&mut state, ring, lsn)?;
+            // Not when it is agreed: a primary that loses its role meanwhile has applied the announcement as its own, and no
+            // redo tells it of that again. If it is cut off, so is what was written with it.
+            self.keys.activate(&mut state)?;
+        }
         drop(passing);
-        self.wait_committed(lsn, term)?;
-        Ok(self.keys.activate(&mut self.keys.state.lock())?)
+        self.wait_committed(lsn, term)
     }
 
     /// Encrypts a volatile database with a key that nobody keeps; once.

@@ -434,6 +434,35 @@ fn a_seeded_copy_is_encrypted_from_its_first_page() {
     assert_eq!(markers(&target), 0);
 }
 
+#[test]
+fn a_primary_that_is_fenced_before_its_keys_are_agreed_on_follows_the_one_that_has_them() {
+    let (primary, secondary, _) = pair(&[ONE]);
+    new_key(&primary, ONE, Algorithm::Aes256).unwrap();
+    send(&primary, &secondary, 1);
+    primary.set_waiting(true).unwrap();
+    std::thread::scope(|scope| {
+        let turning = scope.spawn(|| set(&primary, true));
+        while primary.commits_waiting() == 0 {
+            std::thread::yield_now();
+        }
+        primary.fence("gone");
+        assert!(matches!(turning.join().unwrap(), Err(TxnError::InDoubt(_))));
+    });
+    let mut scanner = primary.log().unwrap().scan(secondary.log().unwrap().appended()).unwrap();
+    while let Some(block) = scanner.next().unwrap() {
+        secondary.receive(Epoch(1), block.bytes).unwrap();
+    }
+    secondary.harden().unwrap();
+    secondary.promote(Epoch(2)).unwrap();
+    secondary.set_waiting(false).unwrap();
+    assert!(secondary.is_encrypted());
+    put(&secondary, b"after", MARKER);
+    primary.demote().unwrap();
+    let end = send(&secondary, &primary, 2);
+    assert!(primary.wait_applied(end, LONG));
+    assert!(all_of(&primary) == all_of(&secondary));
+}
+
 /// A full backup and one of the log, and when the second half of the log was written, microseconds.
 fn backed_up(db: &Arc<Database>, disk: &Arc<SimDisk>) -> (Arc<dyn File>, Vec<BackupSet>) {
     disk.create_dir_all(Path::new("backup")).unwrap();
