@@ -130,7 +130,7 @@ fn sealed_block() -> Vec<u8> {
         hardened: Lsn(900),
         checksum: 0,
     };
-    block::seal(&mut bytes, &header);
+    block::seal(&mut bytes, &header, None);
     bytes
 }
 
@@ -190,6 +190,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         rows: 1000,
         bytes: 100_000,
         borders: vec![vec![1], vec![2, 3]],
+        keys: Vec::new(),
     };
     seeds.push(crate::with_kind(SEED_INFO, &info.encode()));
     let token = format!("keel://db-1:5022/{}/{}", "ab".repeat(32), "cd".repeat(16));

@@ -182,6 +182,22 @@ impl Appender {
         self.position = SEGMENT_HEADER_BYTES as u64;
     }
 
+    /// Copies an append that announces keys into a block of its own.
+    pub(crate) fn copy_keys(&mut self, bytes: &[u8]) {
+        self.close_block(false);
+        self.copy(bytes);
+        self.close_block(false);
+        let block = self.group.blocks.last_mut().expect("it was filled just now");
+        assert!(block.payload_len == bytes.len(), "an announcement of keys fits into any block");
+        block.flags |= block::FLAG_KEYS;
+    }
+
+    /// Goes on in the next segment, whatever room there is here.
+    pub(crate) fn leave_segment(&mut self) {
+        self.close_block(false);
+        self.position = self.segment.size;
+    }
+
     pub(crate) fn copy(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {

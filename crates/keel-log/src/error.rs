@@ -37,6 +37,14 @@ pub enum LogError {
         /// What is wrong there.
         what: String,
     },
+    /// A block is encrypted with a key that is not open here. It can be read once the key is.
+    #[error("the log at position {at} is encrypted with key {number}, which is not open")]
+    Locked {
+        /// The block's position.
+        at: Lsn,
+        /// Number of the key.
+        number: u8,
+    },
     /// This replica does not write the log now (or no longer in the term in which the caller began).
     #[error("this replica is not the writer of the log")]
     NotWriter,

@@ -11,6 +11,7 @@ use crate::error::LogError;
 use crate::log::{LiveSegment, Log, MARK_EVERY_BYTES, SealedBlock, Shared};
 use crate::recent::RecentBlock;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use keel_base::cipher::{BlockSealer, BlockWriter, Keychain};
 use keel_base::{Epoch, Lsn};
 use std::io;
 use std::sync::Arc;
@@ -25,11 +26,27 @@ pub(crate) struct Writer {
     pub(crate) previous: u32,
     /// Epoch of the last block.
     pub(crate) epoch: Epoch,
+    /// What its own blocks are sealed with, and whose blocks that is for.
+    sealer: Option<(BlockWriter, BlockSealer)>,
 }
 
 impl Writer {
     pub(crate) fn new(previous: u32, epoch: Epoch) -> Writer {
-        Writer { spare: Group::default(), previous, epoch }
+        Writer { spare: Group::default(), previous, epoch, sealer: None }
+    }
+
+    /// What seals blocks of `header`'s writer: none for plain ones.
+    fn sealer(&mut self, keys: &Keychain, header: &block::Header) -> io::Result<Option<&BlockSealer>> {
+        let writer = header.writer();
+        if writer.key == 0 {
+            return Ok(None);
+        }
+        if self.sealer.as_ref().is_none_or(|known| known.0 != writer) {
+            let sealer = keys.block_sealer(writer);
+            let missing = || io::Error::other("the key with which log is to be encrypted is not there");
+            self.sealer = Some((writer, sealer.ok_or_else(missing)?));
+        }
+        Ok(self.sealer.as_ref().map(|known| &known.1))
     }
 }
 
@@ -267,7 +284,7 @@ impl Shared {
         }
         self.flush_end.store(end.0, Ordering::Relaxed);
         let began = self.clock.now();
-        self.seal(&mut group, &mut writer);
+        self.seal(&mut group, &mut writer)?;
         self.show(&group);
         self.write(&group)?;
         self.written.store(end.0, Ordering::Release);
@@ -286,8 +303,9 @@ impl Shared {
     }
 
     /// Fills in the headers of segments and blocks, in order, since each block holds the checksum of the one before.
-    /// Received blocks are sealed already.
-    fn seal(&self, group: &mut Group, writer: &mut Writer) {
+    /// Received blocks are sealed already. Encrypts the others, while the database is: here, where no session's lock is held.
+    fn seal(&self, group: &mut Group, writer: &mut Writer) -> io::Result<()> {
+        let key = self.options.keys.log_key();
         let hardened = Lsn(self.hardened.load(Ordering::Acquire));
         let agreed = hardened.min(Lsn(self.agreed.load(Ordering::Relaxed)));
         let own_epoch = Epoch(self.epoch.load(Ordering::Relaxed));
@@ -327,12 +345,15 @@ impl Shared {
                 hardened: agreed,
                 checksum: 0,
             };
+            let header = if planned.flags & block::FLAG_KEYS == 0 { header.with_key(key) } else { header };
             let end = planned.start + HEADER_BYTES + planned.payload_len;
-            writer.previous = block::seal(&mut group.bytes[planned.start..end], &header);
+            let sealer = writer.sealer(&self.options.keys, &header)?;
+            writer.previous = block::seal(&mut group.bytes[planned.start..end], &header, sealer);
         }
         if group.blocks.last().is_some_and(|last| last.received.is_none()) {
             self.tip.store(writer.previous, Ordering::Release);
         }
+        Ok(())
     }
 
     fn show(&self, group: &Group) {

@@ -60,12 +60,15 @@ pub mod open;
 mod recent;
 mod room;
 pub mod scan;
+mod scrub;
 pub mod segment;
 
 pub use error::LogError;
 pub use flush::Sleeper;
 pub use follow::voids_unfinished;
-pub use log::{HardenedHook, Log, LogOptions, LogStats, Positions, SealedBlock, SegmentInfo, Tap};
+pub use log::{
+    ANNOUNCEMENT_BYTES_MAX, HardenedHook, Log, LogOptions, LogStats, Positions, SealedBlock, SegmentInfo, Tap,
+};
 pub use open::OpenFrom;
 pub use scan::Scanner;
 

@@ -7,7 +7,9 @@ use crate::flush::{Waiters, Writer};
 use crate::recent::Recent;
 use crate::room::Slots;
 use crate::scan::Scanner;
+use crate::scrub::Scrub;
 use crate::segment::{self, SEGMENT_BYTES_MIN, SEGMENT_HEADER_BYTES, Segment, SegmentHeader};
+use keel_base::cipher::Keychain;
 use keel_base::env::{Clock, Disk, Env};
 use keel_base::{Epoch, Lsn};
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -38,6 +40,8 @@ pub struct LogOptions {
     pub log_bytes_max: u64,
     /// Appends wait for a flush when this much is not yet written.
     pub unwritten_bytes_max: usize,
+    /// The database's keys; empty while it is not encrypted.
+    pub keys: Arc<Keychain>,
 }
 
 impl Default for LogOptions {
@@ -51,6 +55,7 @@ impl Default for LogOptions {
             segment_bytes_max: 64 << 20,
             log_bytes_max: u64::MAX,
             unwritten_bytes_max: 8 << 20,
+            keys: Arc::default(),
         }
     }
 }
@@ -134,6 +139,9 @@ type Hook = Arc<dyn Fn() + Send + Sync>;
 /// Called with the hardened position; see [`Log::set_hardened_hook`].
 pub type HardenedHook = Arc<dyn Fn(Lsn) + Send + Sync>;
 
+/// The longest [announcement of keys](Log::announce_keys).
+pub const ANNOUNCEMENT_BYTES_MAX: usize = crate::segment::TAIL_BYTES_MIN as usize - block::HEADER_BYTES;
+
 /// Stands for "whatever term it is" in [`Log::append`].
 const ANY_TERM: u64 = u64::MAX;
 
@@ -191,6 +199,7 @@ pub(crate) struct Shared {
     /// Ends of the last groups flushed while others have a say, ascending.
     pub(crate) borders: Mutex<VecDeque<Lsn>>,
     pub(crate) recent: Recent,
+    pub(crate) scrub: Scrub,
     pub(crate) counters: Counters,
 }
 
@@ -309,6 +318,7 @@ impl Log {
             room_changed: Condvar::new(),
             borders: Mutex::new(VecDeque::new()),
             recent: Recent::default(),
+            scrub: Scrub::default(),
             counters: Counters::default(),
         };
         Log { shared: Arc::new(shared) }
@@ -331,6 +341,31 @@ impl Log {
     /// # Panics
     /// If `bytes` is empty.
     pub fn append_in(&self, term: u64, bytes: &[u8], stamp: impl FnOnce(Lsn)) -> Result<Lsn, LogError> {
+        self.append_as(term, bytes, bytes.len() as u64, |appender, end| {
+            stamp(end);
+            appender.copy(bytes);
+        })
+    }
+
+    /// Appends what announces keys, in a block of its own that is not encrypted: whoever reads the log learns them before what
+    /// they encrypt. At most [`ANNOUNCEMENT_BYTES_MAX`].
+    ///
+    /// # Panics
+    /// If `bytes` is empty or longer.
+    pub fn announce_keys(&self, term: u64, bytes: &[u8]) -> Result<Lsn, LogError> {
+        assert!(bytes.len() <= ANNOUNCEMENT_BYTES_MAX, "it fits into any block");
+        // What is left of the block being filled stays empty.
+        let wanted = (bytes.len() + 2 * block::BLOCK_BYTES_MAX) as u64;
+        self.append_as(term, bytes, wanted, |appender, _| appender.copy_keys(bytes))
+    }
+
+    fn append_as(
+        &self,
+        term: u64,
+        bytes: &[u8],
+        wanted: u64,
+        copy: impl FnOnce(&mut Appender, Lsn),
+    ) -> Result<Lsn, LogError> {
         assert!(!bytes.is_empty(), "an append holds at least one byte");
         let shared = &*self.shared;
         let mut appender = shared.appender.lock();
@@ -353,9 +388,9 @@ impl Log {
                 shared.counters.append_stalls.fetch_add(1, Ordering::Relaxed);
                 self.wait_hardened(formed)?;
                 appender = shared.appender.lock();
-            } else if appender.room() < bytes.len() as u64 {
+            } else if appender.room() < wanted {
                 drop(appender);
-                self.make_room(bytes.len())?;
+                self.make_room(usize::try_from(wanted).unwrap_or(usize::MAX))?;
                 appender = shared.appender.lock();
             } else {
                 break;
@@ -363,9 +398,8 @@ impl Log {
         }
         let sequence_before = appender.sequence;
         let end = appender.next_lsn.advance(bytes.len() as u64);
-        stamp(end);
         appender.receiving = false;
-        appender.copy(bytes);
+        copy(&mut appender, end);
         assert!(appender.next_lsn == end, "the copy moved the log by exactly the append");
         shared.appended.store(end.0, Ordering::Release);
         let wants_segment = appender.sequence != sequence_before && appender.spares.is_empty();
@@ -439,6 +473,11 @@ impl Log {
     /// Identity of the log.
     pub fn log_id(&self) -> u32 {
         self.shared.options.log_id
+    }
+
+    /// The database's keys.
+    pub fn keys(&self) -> &Arc<Keychain> {
+        &self.shared.options.keys
     }
 
     /// Bytes of all segment files.

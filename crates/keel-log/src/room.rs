@@ -143,11 +143,21 @@ impl Log {
         let Some(segment) = self.shared.appender.lock().retired.front().map(Arc::clone) else {
             return Ok(false);
         };
-        segment.wipe_header()?;
+        if self.shared.scrub.under_way.load(Ordering::Acquire) {
+            segment.zero()?;
+        } else {
+            segment.wipe_header()?;
+        }
         let mut appender = self.shared.appender.lock();
         appender.retired.pop_front();
         self.shared.give(&mut appender, [segment]);
         Ok(true)
+    }
+
+    /// Does something while nobody makes or takes back segments.
+    pub(crate) fn making_segments<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _making = Making::begin(&self.shared);
+        work()
     }
 
     /// Makes segments that were given back ready for use, and a new one when none is. Called by a background thread when

@@ -6,6 +6,7 @@ use crate::log::Log;
 use crate::recent::{Found, RecentBlock};
 use crate::segment::{SEGMENT_HEADER_BYTES, Segment, TAIL_BYTES_MIN};
 use keel_base::Lsn;
+use keel_base::cipher::{BlockSealer, BlockWriter};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ impl Window {
 pub struct ScannedBlock<'a> {
     /// The decoded header.
     pub header: Header,
-    /// Header and payload as stored.
+    /// Header and payload, as stored or [opened](Scanner::next_open).
     pub bytes: &'a [u8],
 }
 
@@ -103,6 +104,17 @@ pub struct Scanner {
     takes: bool,
     /// The last block that did.
     taken: Option<RecentBlock>,
+    /// The last block that was decrypted, and what decrypts those of its writer.
+    opened: Vec<u8>,
+    sealer: Option<(BlockWriter, BlockSealer)>,
+}
+
+/// Where the bytes of the block lie that a [`Scanner`] has just gone past.
+enum Passed {
+    /// At an offset of the file, in the window.
+    Window(u64),
+    /// In memory.
+    Taken,
 }
 
 impl Scanner {
@@ -131,6 +143,8 @@ impl Scanner {
             limit: Lsn::MAX,
             takes: false,
             taken: None,
+            opened: Vec::new(),
+            sealer: None,
         };
         // Step over the blocks that end before the wanted position.
         while scanner.next_lsn < from {
@@ -180,15 +194,63 @@ impl Scanner {
         self.limit = limit;
     }
 
-    /// The next hardened block; `None` when there is none yet.
+    /// The next hardened block as it is stored; `None` when there is none yet.
     #[allow(clippy::should_implement_trait)] // lends its block
     pub fn next(&mut self) -> Result<Option<ScannedBlock<'_>>, LogError> {
+        Ok(self.advance()?.map(|(header, passed)| self.lend(header, passed)))
+    }
+
+    /// The next hardened block with its payload decrypted, as whoever applies it needs it; `None` when there is none yet. Keys
+    /// that the log announces are [learnt](keel_base::cipher::Keychain::announce) on the way.
+    ///
+    /// # Errors
+    /// [`LogError::Locked`] without its key: the scanner stays before the block. [`LogError::Corrupt`] when it is not what was sealed.
+    pub fn next_open(&mut self) -> Result<Option<ScannedBlock<'_>>, LogError> {
+        let before = (Arc::clone(&self.segment), self.sequence, self.offset, self.next_lsn, self.previous);
+        let Some((header, passed)) = self.advance()? else { return Ok(None) };
+        if header.key() == 0 {
+            let block = self.lend(header, passed);
+            if header.flags & block::FLAG_KEYS != 0 {
+                self.log.keys().announce(block.payload(), header.end_lsn())?;
+            }
+            return Ok(Some(block));
+        }
+        let writer = header.writer();
+        if self.sealer.as_ref().is_none_or(|known| known.0 != writer) {
+            self.sealer = self.log.keys().block_sealer(writer).map(|sealer| (writer, sealer));
+        }
+        let mut opened = std::mem::take(&mut self.opened);
+        opened.clear();
+        opened.extend_from_slice(self.lend(header, passed).bytes);
+        self.opened = opened;
+        let Some((_, sealer)) = &self.sealer else {
+            (self.segment, self.sequence, self.offset, self.next_lsn, self.previous) = before;
+            self.window.clear();
+            return Err(LogError::Locked { at: header.first_lsn, number: writer.key });
+        };
+        if !block::open(&mut self.opened, &header, sealer) {
+            return Err(LogError::corrupt(header.first_lsn, "an encrypted block is not what was sealed"));
+        }
+        Ok(Some(ScannedBlock { header, bytes: &self.opened }))
+    }
+
+    fn lend(&self, header: Header, passed: Passed) -> ScannedBlock<'_> {
+        let bytes = match (passed, &self.taken) {
+            (Passed::Window(offset), _) => self.window.stored(offset, &header),
+            (Passed::Taken, Some(block)) => &block.bytes,
+            (Passed::Taken, None) => unreachable!("what was taken is kept until the next is"),
+        };
+        ScannedBlock { header, bytes }
+    }
+
+    /// Goes past the next hardened block.
+    fn advance(&mut self) -> Result<Option<(Header, Passed)>, LogError> {
         if self.next_lsn >= self.log.hardened().min(self.limit) {
             return Ok(None);
         }
         if self.takes {
             match self.log.shared.recent.take(self.next_lsn, self.limit) {
-                Found::Block(block) => return Ok(Some(self.pass(block))),
+                Found::Block(block) => return Ok(Some((self.pass(block), Passed::Taken))),
                 Found::Behind => return Ok(None),
                 Found::Missing => {}
             }
@@ -216,11 +278,11 @@ impl Scanner {
         self.offset += header.stored_bytes() as u64;
         self.next_lsn = header.end_lsn();
         self.previous = Some(header.checksum);
-        Ok(Some(ScannedBlock { header, bytes: self.window.stored(offset, &header) }))
+        Ok(Some((header, Passed::Window(offset))))
     }
 
-    /// Goes past a block that came from memory, and lends it.
-    fn pass(&mut self, block: RecentBlock) -> ScannedBlock<'_> {
+    /// Goes past a block that came from memory, and keeps it to be lent.
+    fn pass(&mut self, block: RecentBlock) -> Header {
         if block.sequence != self.sequence {
             self.segment = Arc::clone(&block.segment);
             self.sequence = block.sequence;
@@ -229,8 +291,7 @@ impl Scanner {
         self.offset = block.offset + block.header.stored_bytes() as u64;
         self.next_lsn = block.header.end_lsn();
         self.previous = Some(block.header.checksum);
-        let block = self.taken.insert(block);
-        ScannedBlock { header: block.header, bytes: &block.bytes }
+        self.taken.insert(block).header
     }
 
     /// The header of the next block if it lies here, else what lies here.

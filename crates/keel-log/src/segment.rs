@@ -190,6 +190,19 @@ impl Segment {
         self.file.write_durable_at(&[0; SEGMENT_HEADER_BYTES], 0)
     }
 
+    /// Makes the segment a free one full of zeros, durably: the header goes first.
+    pub(crate) fn zero(&self) -> io::Result<()> {
+        self.wipe_header()?;
+        let zeros = vec![0; ZERO_CHUNK_BYTES];
+        let mut at = 0;
+        while at < self.size {
+            let n = zeros.len().min(usize::try_from(self.size - at).unwrap_or(zeros.len()));
+            self.file.write_durable_at(&zeros[..n], at)?;
+            at += n as u64;
+        }
+        Ok(())
+    }
+
     /// Reads the header; `None` when the segment is free.
     pub fn header(&self) -> io::Result<Option<SegmentHeader>> {
         let mut bytes = [0; SEGMENT_HEADER_BYTES];

@@ -61,6 +61,10 @@ impl Database {
 
     fn run_checkpoint(&self, background: bool) -> Result<(), DbError> {
         self.checkpoint_asked.store(false, Ordering::Release);
+        if self.hardened() < self.floor() {
+            // Seeded, and its log has not caught up: the base stands ahead of it.
+            return Ok(());
+        }
         if !self.is_readable() {
             // The base has rows that are ahead of the rest: there is no point yet at which all are the same age.
             return Ok(());
@@ -114,6 +118,7 @@ impl Database {
         self.checkpoint.fetch_max(lsn.0, Ordering::AcqRel);
         self.redo_start.fetch_max(redo_start.0, Ordering::AcqRel);
         self.give_log_back();
+        self.note_log_given_back();
         self.settle_seeding()?;
         // Redo may have been waiting for memory.
         self.poke_redo();

@@ -5,6 +5,7 @@
 //! <dir>/data.keel         the base tree
 //! <dir>/log/NNNNN.vlf     the log (not in a volatile database)
 //! <dir>/group.keel        it belongs to an availability group
+//! <dir>/keys.keel         it is encrypted, or was
 //! ```
 //!
 //! The base tree's metadata holds the **redo start**:
@@ -22,6 +23,7 @@ use crate::error::{DbError, TxnError};
 use crate::follower::{Follower, Gauged, Rows, Stream};
 use crate::gate::Gate;
 use crate::instance::Instance;
+use crate::keys::DatabaseKeys;
 use crate::marker::{self, Marker};
 use crate::read::ReadPoint;
 use crate::retention::Holders;
@@ -152,6 +154,7 @@ pub struct Database {
     pub(crate) instance: Arc<Instance>,
     weak: Weak<Database>,
     pub(crate) control: Control,
+    pub(crate) keys: Arc<DatabaseKeys>,
     pub(crate) store: Arc<Store>,
     /// `None` in a volatile database.
     pub(crate) log: Option<Log>,
@@ -213,8 +216,8 @@ pub(crate) fn decode_meta(meta: &[u8], log_id: u32, checkpoint: Lsn) -> Option<L
     (version == META_VERSION && owner == log_id && redo_start <= checkpoint).then_some(redo_start)
 }
 
-fn base_options(durable: bool, control: &Control) -> BaseOptions {
-    BaseOptions { durable, guid: control.family }
+fn base_options(durable: bool, control: &Control, keys: &DatabaseKeys) -> BaseOptions {
+    BaseOptions { durable, guid: control.family, keys: Arc::clone(&keys.chain) }
 }
 
 pub(crate) fn data_path(dir: &Path) -> PathBuf {
@@ -228,11 +231,21 @@ pub(crate) fn log_dir(dir: &Path) -> PathBuf {
 /// What a database is put together from.
 struct Parts {
     control: Control,
+    keys: Arc<DatabaseKeys>,
     log: Option<Log>,
     follower: Arc<Follower>,
     /// Of a member of a group.
     redo: Option<Arc<Task>>,
     redo_start: Lsn,
+}
+
+fn log_options(
+    instance: &Instance,
+    options: &DbOptions,
+    control: &Control,
+    keys: &DatabaseKeys,
+) -> LogOptions {
+    LogOptions { log_id: control.log_id, keys: Arc::clone(&keys.chain), ..instance.log_options(&options.log) }
 }
 
 /// Redo of what the follower's limit allows, from the last checkpoint on.
@@ -281,10 +294,10 @@ impl Database {
         }
         wipe(env, dir)?;
         env.disk.create_dir_all(&log_dir(dir))?;
-        let control = Control::new(env);
-        let base =
-            BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &base_options(true, &control))?;
-        let log_options = LogOptions { log_id: control.log_id, ..instance.log_options(&options.log) };
+        let (control, keys) = (Control::new(env), DatabaseKeys::none(instance, dir, true));
+        let base_options = base_options(true, &control, &keys);
+        let base = BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &base_options)?;
+        let log_options = log_options(instance, options, &control, &keys);
         let log = Log::create(env, &log_dir(dir), log_options)?;
         env.disk.sync_dir(dir)?;
         control.write(env, dir)?;
@@ -292,7 +305,7 @@ impl Database {
             env.disk.sync_dir(parent)?;
         }
         let follower = Follower::new(&Store::new(base, &instance.memory), Lsn::ZERO);
-        let parts = Parts { control, log: Some(log), follower, redo: None, redo_start: Lsn::ZERO };
+        let parts = Parts { control, keys, log: Some(log), follower, redo: None, redo_start: Lsn::ZERO };
         let database = Database::assemble(instance, id, dir, parts);
         database.positions().assert_ordered();
         Ok(database)
@@ -325,8 +338,9 @@ impl Database {
             return Database::open_volatile(instance, id, dir);
         }
         let control = Control::read(env, dir)?;
-        let base =
-            BaseTree::open(&env.disk, &data_path(dir), &instance.cache, &base_options(true, &control))?;
+        let keys = DatabaseKeys::open(instance, dir)?;
+        let base_options = base_options(true, &control, &keys);
+        let base = BaseTree::open(&env.disk, &data_path(dir), &instance.cache, &base_options)?;
         let root = base.root();
         let checkpoint = root.checkpoint_lsn();
         let redo_start = decode_meta(root.meta(), control.log_id, checkpoint)
@@ -337,9 +351,10 @@ impl Database {
         let grouped = marker.is_some();
         let must_reach = if marker.is_some_and(|marker| marker.seeding) { Lsn::ZERO } else { highest };
         let from = OpenFrom { must_reach, received: grouped };
-        let log_options = LogOptions { log_id: control.log_id, ..instance.log_options(&options.log) };
+        let log_options = log_options(instance, options, &control, &keys);
         let log = Log::open(env, &log_dir(dir), log_options, from)?;
         let store = Store::new(base, &instance.memory);
+        keys.attach_store(&store);
         let end = if grouped { log.agreed().max(highest).min(log.hardened()) } else { log.hardened() };
         if !grouped {
             // No reader comes before the end is reached, so replaced versions need not be kept. The end of what is agreed
@@ -375,7 +390,7 @@ impl Database {
             follower.streams.lock().clear();
             None
         };
-        let parts = Parts { control, log: Some(log), follower, redo, redo_start };
+        let parts = Parts { control, keys, log: Some(log), follower, redo, redo_start };
         let database = Database::assemble(instance, id, dir, parts);
         if grouped {
             database.role.store(Role::Resolving.code(), Ordering::Release);
@@ -390,17 +405,18 @@ impl Database {
         let env = instance.env();
         wipe(env, dir)?;
         env.disk.create_dir_all(dir)?;
-        let control = Control::new(env);
-        let base =
-            BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &base_options(false, &control))?;
+        let (control, keys) = (Control::new(env), DatabaseKeys::none(instance, dir, false));
+        let base_options = base_options(false, &control, &keys);
+        let base = BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &base_options)?;
         let follower = Follower::new(&Store::new(base, &instance.memory), Lsn::ZERO);
-        let parts = Parts { control, log: None, follower, redo: None, redo_start: Lsn::ZERO };
+        let parts = Parts { control, keys, log: None, follower, redo: None, redo_start: Lsn::ZERO };
         Ok(Database::assemble(instance, id, dir, parts))
     }
 
     fn assemble(instance: &Arc<Instance>, id: DatabaseId, dir: &Path, parts: Parts) -> Arc<Database> {
-        let Parts { control, log, follower, redo, redo_start } = parts;
+        let Parts { control, keys, log, follower, redo, redo_start } = parts;
         let store = Arc::clone(&follower.store);
+        keys.attach_store(&store);
         let checkpoint = store.base().root().checkpoint_lsn();
         let mut stream_seed = [0; 4];
         instance.env().random.fill(&mut stream_seed);
@@ -410,6 +426,7 @@ impl Database {
             instance: Arc::clone(instance),
             weak: Weak::clone(weak),
             control,
+            keys,
             store,
             log,
             volatile: Mutex::new(0),
@@ -439,6 +456,7 @@ impl Database {
             log.set_provision_hook(Arc::new(move || provisioner.ask(&weak)));
         }
         instance.register(&database);
+        database.keys.attach(&database.weak);
         database
     }
 
@@ -716,7 +734,7 @@ pub(crate) fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError>
     if !disk.exists(dir) {
         return Ok(());
     }
-    for file in [control::path(dir), data_path(dir), marker::path(dir)] {
+    for file in [control::path(dir), data_path(dir), marker::path(dir), crate::keys::path(dir)] {
         if disk.exists(&file) {
             disk.remove(&file)?;
         }

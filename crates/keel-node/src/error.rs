@@ -67,6 +67,9 @@ pub enum DbError {
     /// The database's role in its group, or where its log stands, does not allow it.
     #[error("{0}")]
     Role(Arc<str>),
+    /// It is encrypted, and the certificate with this thumbprint is not here (33111).
+    #[error("the certificate with thumbprint {0} is not here")]
+    Locked(Arc<str>),
     /// The disk failed or is full.
     #[error("I/O: {0}")]
     Io(Arc<str>),
@@ -103,9 +106,10 @@ impl From<LogError> for TxnError {
             LogError::Poisoned { .. } => TxnError::Poisoned(text(&error)),
             LogError::Io(_) => TxnError::Io(text(&error)),
             LogError::NotWriter => TxnError::RoleChanged(text(&error)),
-            LogError::Truncated { .. } | LogError::Corrupt { .. } | LogError::NotNext { .. } => {
-                TxnError::Corrupt(text(&error))
-            }
+            LogError::Truncated { .. }
+            | LogError::Corrupt { .. }
+            | LogError::NotNext { .. }
+            | LogError::Locked { .. } => TxnError::Corrupt(text(&error)),
         }
     }
 }
@@ -135,7 +139,9 @@ impl From<LogError> for DbError {
             LogError::Poisoned { .. } => DbError::Poisoned(text(&error)),
             LogError::Full { .. } | LogError::Io(_) => DbError::Io(text(&error)),
             LogError::NotWriter | LogError::NotNext { .. } => DbError::Role(text(&error)),
-            LogError::Truncated { .. } | LogError::Corrupt { .. } => DbError::Corrupt(text(&error)),
+            LogError::Truncated { .. } | LogError::Corrupt { .. } | LogError::Locked { .. } => {
+                DbError::Corrupt(text(&error))
+            }
         }
     }
 }

@@ -5,7 +5,9 @@
 //! each, so that whoever keeps pictures of the schema knows which of them belongs to a snapshot.
 
 use crate::database::Database;
+use crate::role::Role;
 use keel_base::{Lsn, TreeId};
+use keel_log::LogError;
 use keel_redo::{Chunk, LogSource, RedoError, RowRecord, Source, Target};
 use keel_store::{Store, StoreError};
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -195,6 +197,13 @@ impl Source for Gauged {
                 database.ask_for_checkpoint();
                 return Ok(None);
             }
+            return match self.log.next() {
+                // It stands still until the certificate is here; who must have all of it, hurries.
+                Err(RedoError::Log(LogError::Locked { .. })) if database.role() == Role::Secondary => {
+                    Ok(None)
+                }
+                next => next,
+            };
         }
         self.log.next()
     }

@@ -1,4 +1,4 @@
-//! The background threads of an instance: one for checkpoints, one for log segments made ahead of need.
+//! The background threads of an instance: one for checkpoints, one for log segments made ahead of need, one that encrypts.
 //!
 //! Each sleeps until somebody asks. A database has at most one request pending with each, so a queue is bounded by the
 //! number of databases. A thread is started by its first request and ends with the instance. A checkpoint may take
@@ -20,6 +20,8 @@ pub enum Chore {
     Checkpoint,
     /// Make the next log segment.
     Provision,
+    /// Turn files into the form that the database's keys want.
+    Turn,
 }
 
 impl Chore {
@@ -27,6 +29,7 @@ impl Chore {
         match self {
             Chore::Checkpoint => "keel-checkpoint",
             Chore::Provision => "keel-provision",
+            Chore::Turn => "keel-encrypt",
         }
     }
 }
@@ -97,7 +100,7 @@ impl Housekeeper {
     }
 
     fn run(&self) {
-        if self.chore == Chore::Checkpoint {
+        if self.chore != Chore::Provision {
             keel_base::env::real::run_in_background();
         }
         loop {
@@ -131,6 +134,7 @@ impl Housekeeper {
         let done = match self.chore {
             Chore::Checkpoint => database.checkpoint_in_background(),
             Chore::Provision => database.provision(),
+            Chore::Turn => database.turn_in_background(),
         };
         if let (Err(error), Some(tell)) = (done, self.on_failure.get()) {
             tell(&database, &error);

@@ -2,6 +2,7 @@
 
 use crate::database::Database;
 use crate::housekeeping::{Chore, Housekeeper, OnFailure};
+use crate::keys::{SecretOf, Secrets};
 use crate::pressure::{Pressure, Verdict};
 use keel_base::TxnId;
 use keel_base::env::Env;
@@ -76,6 +77,8 @@ pub struct Instance {
     pub(crate) pressure: Pressure,
     pub(crate) checkpointer: Arc<Housekeeper>,
     pub(crate) provisioner: Arc<Housekeeper>,
+    pub(crate) turner: Arc<Housekeeper>,
+    pub(crate) secrets: Secrets,
     pub(crate) redo: RedoPool,
     databases: Mutex<Vec<Weak<Database>>>,
     next_txn: AtomicU64,
@@ -107,6 +110,8 @@ impl Instance {
             pressure: Pressure::new(budget as u64),
             checkpointer: Housekeeper::new(Chore::Checkpoint, options.by_hand),
             provisioner: Housekeeper::new(Chore::Provision, options.by_hand),
+            turner: Housekeeper::new(Chore::Turn, options.by_hand),
+            secrets: Secrets::default(),
             redo: if options.by_hand { RedoPool::by_hand() } else { RedoPool::new(options.redo_workers) },
             databases: Mutex::new(Vec::new()),
             next_txn: AtomicU64::new(1),
@@ -156,6 +161,16 @@ impl Instance {
     /// checkpoint is tried again after a pause, if it is still wanted then.
     pub fn on_failed_checkpoint(&self, tell: OnFailure) {
         self.checkpointer.on_failure(tell);
+    }
+
+    /// Sets who is told, on its thread, of encryption scans that fail; the first one set stays.
+    pub fn on_failed_turn(&self, tell: OnFailure) {
+        self.turner.on_failure(tell);
+    }
+
+    /// Sets who knows the secrets of certificates, by their thumbprints. Databases that are encrypted do not open before.
+    pub fn set_secrets(&self, secret_of: SecretOf) {
+        self.secrets.set(secret_of);
     }
 
     /// Whether checkpoints are held off however long the log gets (trace flag 3505). Those that are asked for, or that
@@ -209,9 +224,9 @@ impl Instance {
     }
 
     /// Of an instance that is worked [by hand](InstanceOptions::by_hand): how many pieces of background work wait (lanes of
-    /// redo, checkpoints, log segments to be made).
+    /// redo, checkpoints, log segments to be made, files to be turned).
     pub fn work_waiting(&self) -> usize {
-        let chores = self.checkpointer.waiting() + self.provisioner.waiting();
+        let chores = self.checkpointer.waiting() + self.provisioner.waiting() + self.turner.waiting();
         self.redo.queued() + chores as usize
     }
 
@@ -222,10 +237,13 @@ impl Instance {
         if which < lanes {
             return self.redo.work_queued(which);
         }
-        if which - lanes < self.checkpointer.waiting() as usize {
+        let checkpoints = self.checkpointer.waiting() as usize;
+        if which - lanes < checkpoints {
             self.checkpointer.work_queued()
-        } else {
+        } else if which - lanes - checkpoints < self.provisioner.waiting() as usize {
             self.provisioner.work_queued()
+        } else {
+            self.turner.work_queued()
         }
     }
 
@@ -256,5 +274,6 @@ impl Drop for Instance {
     fn drop(&mut self) {
         self.checkpointer.stop();
         self.provisioner.stop();
+        self.turner.stop();
     }
 }

@@ -342,7 +342,7 @@ impl Database {
         self.follower.hurry.store(true, Ordering::Release);
         let drained = task.applier().drain();
         self.follower.hurry.store(false, Ordering::Release);
-        drained?;
+        drained.map_err(|error| self.keys.locked().map_or_else(|| error.into(), DbError::Locked))?;
         task.stop();
         let instance = self.instance();
         instance.pressure().lend(instance.delta_bytes());
@@ -466,6 +466,14 @@ impl Database {
         self.roles.redo.lock().as_ref().and_then(|task| task.applier().error())
     }
 
+    /// Redo that has failed begins anew where it stood, when somebody asks for it.
+    pub(crate) fn forget_failed_redo(&self) {
+        let mut redo = self.roles.redo.lock();
+        if redo.as_ref().is_some_and(|task| task.applier().error().is_some()) {
+            *redo = None;
+        }
+    }
+
     /// Whether readers may come. A copy that was seeded, or was killed while a checkpoint was half way, shows whole
     /// transactions only once redo has caught up with the newest row in its base tree.
     pub fn is_readable(&self) -> bool {
@@ -516,7 +524,7 @@ impl Database {
         } else {
             log.cut(at)?;
         }
-        Ok(())
+        self.keys.cut(at)
     }
 
     /// Ends redo; chunks under way are finished first.

@@ -34,6 +34,7 @@ use crate::control::Control;
 use crate::database::{Database, DbOptions, data_path, decode_meta, encode_meta, log_dir, wipe};
 use crate::error::DbError;
 use crate::instance::Instance;
+use crate::keys::DatabaseKeys;
 use crate::marker::Marker;
 use keel_base::{DatabaseId, Epoch, Lsn};
 use keel_log::{Log, LogOptions};
@@ -78,6 +79,8 @@ pub struct SeedInfo {
     pub bytes: u64,
     /// Where streams begin, ascending, all but the first; there is one more stream than borders.
     pub borders: Vec<Vec<u8>>,
+    /// The [keys](crate::KeyRing) of an encrypted database, sealed, in their stored form; empty of one that never was.
+    pub keys: Vec<u8>,
 }
 
 impl SeedInfo {
@@ -113,6 +116,8 @@ impl SeedInfo {
             out.extend_from_slice(&length(border.len()).to_le_bytes());
             out.extend_from_slice(border);
         }
+        // Behind everything else: one that was never encrypted looks as it always did.
+        out.extend_from_slice(&self.keys);
         out
     }
 
@@ -132,7 +137,8 @@ impl SeedInfo {
             borders.push(rest.take(length)?.to_vec());
         }
         let ordered = log_start <= redo_start && redo_start <= checkpoint && checkpoint <= highest;
-        let whole = rest.0.is_empty() && borders.is_sorted();
+        let keys = rest.0.to_vec();
+        let whole = borders.is_sorted() && (keys.is_empty() || crate::keys::is_stored_ring(&keys));
         (ordered && whole).then_some(SeedInfo {
             family,
             log_id,
@@ -146,6 +152,7 @@ impl SeedInfo {
             rows,
             bytes,
             borders,
+            keys,
         })
     }
 }
@@ -229,6 +236,7 @@ impl SeedSource {
             rows: stats.rows,
             bytes: stats.used_pages * keel_store::base::PAGE_SIZE as u64,
             borders: root.split_points(streams.max(1)),
+            keys: db.keys.stored(),
         };
         Ok(SeedSource { _held: held, root, info })
     }
@@ -351,7 +359,11 @@ impl SeedSink {
         if env.disk.exists(&crate::control::path(dir)) {
             return Err(DbError::Invalid(format!("{} holds a database", dir.display()).into()));
         }
-        let options = BaseOptions { durable: true, guid: info.family };
+        let options = |keys: &DatabaseKeys| BaseOptions {
+            durable: true,
+            guid: info.family,
+            keys: Arc::clone(&keys.chain),
+        };
         let sink = |base| SeedSink {
             instance: Arc::clone(instance),
             id,
@@ -361,7 +373,9 @@ impl SeedSink {
         };
         let path = data_path(dir);
         if env.disk.exists(&path)
-            && let Ok(base) = BaseTree::open(&env.disk, &path, &instance.cache, &options)
+            && let Ok(keys) = DatabaseKeys::open(instance, dir)
+            && keys.stored() == info.keys
+            && let Ok(base) = BaseTree::open(&env.disk, &path, &instance.cache, &options(&keys))
             && base.guid() == info.family
             && base.root().meta() == label(info)
         {
@@ -369,7 +383,8 @@ impl SeedSink {
         }
         wipe(env, dir)?;
         env.disk.create_dir_all(&log_dir(dir))?;
-        let base = BaseTree::create(&env.disk, &path, &instance.cache, &options)?;
+        let keys = DatabaseKeys::adopt(instance, dir, &info.keys, info.log_start)?;
+        let base = BaseTree::create(&env.disk, &path, &instance.cache, &options(&keys))?;
         env.disk.sync_dir(dir)?;
         let sink = sink(base);
         sink.merge(Vec::new())?;

@@ -3,6 +3,7 @@
 mod backup;
 mod crash;
 mod differential;
+mod encryption;
 mod group;
 mod isolation;
 mod log_backup;

@@ -15,14 +15,15 @@
 
 use crate::errors::{self, Result};
 use crate::memory::{MemoryPool, MemoryShare, Pools};
-use keel_base::env::{Disk, File, OpenMode};
+use keel_base::cipher::WorkSealer;
+use keel_base::env::{Disk, File, OpenMode, Random};
 use keel_types::{Decimal, SqlType, Value};
 use parking_lot::Mutex;
 use std::cmp::Ordering;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// Bytes gathered before a write, and read at once.
 const BLOCK_BYTES: usize = 32 << 10;
@@ -42,6 +43,8 @@ pub struct WorkSpace {
     used_bytes: AtomicUsize,
     spilled_bytes: AtomicU64,
     pools: Pools,
+    /// Of the keys of files; set once files are to be encrypted.
+    encrypts: OnceLock<Arc<dyn Random>>,
 }
 
 /// Of so much max server memory: the pool, and what one statement may hold in all, in bytes.
@@ -93,7 +96,13 @@ impl WorkSpace {
             used_bytes: AtomicUsize::new(0),
             spilled_bytes: AtomicU64::new(0),
             pools: Pools::default(),
+            encrypts: OnceLock::new(),
         }))
+    }
+
+    /// Files that are made from now on are encrypted, each with a key that nobody keeps.
+    pub fn encrypt(&self, random: &Arc<dyn Random>) {
+        let _ = self.encrypts.set(Arc::clone(random));
     }
 
     /// Bytes one statement may hold before its operators write to files.
@@ -183,6 +192,7 @@ impl WorkSpace {
             file,
             end: AtomicU64::new(0),
             types: Mutex::default(),
+            sealer: self.encrypts.get().map(|random| WorkSealer::new(&**random)),
         }))
     }
 }
@@ -242,6 +252,7 @@ pub struct WorkFile {
     file: Arc<dyn File>,
     end: AtomicU64,
     types: Mutex<Vec<SqlType>>,
+    sealer: Option<WorkSealer>,
 }
 
 impl Drop for WorkFile {
@@ -293,6 +304,9 @@ impl RunWriter {
 
     fn flush(&mut self) -> Result<()> {
         let end = self.file.end.load(Relaxed);
+        if let Some(sealer) = &self.file.sealer {
+            sealer.apply(end, &mut self.block);
+        }
         self.file.file.write_at(&self.block, end).map_err(|e| work_error(&e))?;
         self.file.end.store(end + self.block.len() as u64, Relaxed);
         self.file.space.spilled_bytes.fetch_add(self.block.len() as u64, Relaxed);
@@ -340,6 +354,9 @@ impl RunReader {
                 self.file.file.read_at(&mut self.block[have + got..], self.at).map_err(|e| work_error(&e))?;
             if n == 0 {
                 return Err(errors::work_file_failed("unexpected end of file"));
+            }
+            if let Some(sealer) = &self.file.sealer {
+                sealer.apply(self.at, &mut self.block[have + got..have + got + n]);
             }
             got += n;
             self.at += n as u64;

@@ -77,10 +77,15 @@ fn filled(rows: &[(Option<u8>, u8, i32)]) -> Session {
     s
 }
 
+/// With an odd grant its files are encrypted.
 fn space(statement_bytes: usize) -> (&'static Arc<WorkSpace>, Arc<SimDisk>) {
     let disk = SimDisk::new();
-    let files = keel_base::env::sim::env(&disk, 1).disk;
-    let work = WorkSpace::with_grant(files, Path::new("/work"), 64 << 20, statement_bytes, 64 << 20).unwrap();
+    let env = keel_base::env::sim::env(&disk, 1);
+    let work =
+        WorkSpace::with_grant(env.disk, Path::new("/work"), 64 << 20, statement_bytes, 64 << 20).unwrap();
+    if statement_bytes % 2 == 1 {
+        work.encrypt(&env.random);
+    }
     (Box::leak(Box::new(work)), disk)
 }
 
@@ -118,9 +123,11 @@ fn changes_do_not_depend_on_the_grant() {
             s.ok(change);
             s.ok("SELECT * FROM a ORDER BY id")
         };
-        let (work, _) = space(1024);
-        assert_eq!(changed(Some(work)), changed(None), "{change}");
-        assert!(work.spilled_bytes() > 0, "{change}");
+        for grant in [1024, 1025] {
+            let (work, _) = space(grant);
+            assert_eq!(changed(Some(work)), changed(None), "{change}");
+            assert!(work.spilled_bytes() > 0, "{change}");
+        }
     }
 }
 

@@ -69,7 +69,12 @@ impl Source for LogSource {
         }
         while self.whole < CHUNK_BYTES {
             let ahead = self.scanner.ahead();
-            let Some(block) = self.scanner.next()? else { break };
+            let block = match self.scanner.next_open() {
+                // What comes before it can be applied.
+                Err(LogError::Locked { .. }) if self.whole > 0 => break,
+                block => block?,
+            };
+            let Some(block) = block else { break };
             let (header, skip) = (block.header, self.from.0.saturating_sub(block.header.first_lsn.0));
             let first_lsn = header.first_lsn.max(self.from);
             let payload = usize::try_from(skip).ok().and_then(|skip| block.payload().get(skip..));

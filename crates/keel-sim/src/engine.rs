@@ -97,7 +97,7 @@ impl From<LogError> for Trouble {
             LogError::NotNext { .. } => Trouble::NotNext(text),
             LogError::Truncated { .. } => Trouble::LogGone,
             LogError::NotWriter => Trouble::Refused(text),
-            LogError::Corrupt { .. } => Trouble::Broken(text),
+            LogError::Corrupt { .. } | LogError::Locked { .. } => Trouble::Broken(text),
         }
     }
 }

@@ -287,7 +287,9 @@ impl World {
         instance.chances = seed;
         if self.plan.real {
             let options = crate::real::options(&mut SplitMix(seed ^ 0x5EED));
-            instance.node_instance = Some(keel_node::Instance::new(env.clone(), options));
+            let node = keel_node::Instance::new(env.clone(), options);
+            node.set_secrets(Arc::new(|_| Some(crate::real::SECRET.to_vec())));
+            instance.node_instance = Some(node);
         }
         let ground = instance.ground();
         let record =

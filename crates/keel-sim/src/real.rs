@@ -83,7 +83,7 @@ impl From<DbError> for Trouble {
         match error {
             DbError::Io(_) | DbError::Poisoned(_) => Trouble::Disk(text),
             DbError::Role(_) => Trouble::Refused(text),
-            DbError::Invalid(_) | DbError::Corrupt(_) => Trouble::Broken(text),
+            DbError::Invalid(_) | DbError::Corrupt(_) | DbError::Locked(_) => Trouble::Broken(text),
         }
     }
 }
@@ -137,9 +137,30 @@ fn id_of(dir: &Path) -> DatabaseId {
     DatabaseId(5 + digits.parse::<u32>().unwrap_or(0))
 }
 
+/// What every instance knows of the one certificate that there is.
+pub(crate) const SECRET: &[u8] = b"secret of the world";
+
+/// Half of the worlds' databases are encrypted: their blocks, their pages, and what copies are made of.
+fn encrypt(ground: &Ground, db: &Database) -> Result<(), TxnError> {
+    db.change_keys(|ring| {
+        ring.add(keel_node::Algorithm::Aes128, b"the certificate", SECRET, &*ground.env.random);
+        ring.on = true;
+        Ok(())
+    })
+}
+
 impl Real {
     pub(crate) fn create(ground: &Ground, node: &Arc<Instance>, dir: &Path) -> Result<Real, Trouble> {
-        Real::around(ground, Database::create(node, id_of(dir), dir, &db_options())?)
+        let db = Database::create(node, id_of(dir), dir, &db_options())?;
+        let encrypts = ground.chances & 1 == 1;
+        if encrypts {
+            encrypt(ground, &db)?;
+        }
+        let mut real = Real::around(ground, db)?;
+        if encrypts {
+            real.met.push("encrypted database");
+        }
+        Ok(real)
     }
 
     /// Opens a copy after a restart; `None` when it was never whole.

@@ -59,7 +59,8 @@ const CLUSTERS_REACH: [&str; 24] = [
 ];
 
 /// What worlds with real databases must reach beside that.
-const REAL_REACH: [&str; 13] = [
+const REAL_REACH: [&str; 14] = [
+    "encrypted database",
     "ended by a failure of its disk",
     "own log heard of later",
     "rows compared with the model",

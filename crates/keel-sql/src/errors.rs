@@ -93,6 +93,8 @@ errors! {
     no_statistics(name) = 2767, 16, 1, "Could not locate statistics '{name}' in the system catalogs.";
     /// sp_changedbowner to a login that has a user in the database.
     owner_is_user() = 15110, 16, 1, "The proposed new database owner is already a user or aliased in the database.";
+    /// A database that could not be opened.
+    inaccessible(name) = 945, 14, 2, "Database '{name}' cannot be opened due to inaccessible files or insufficient memory or disk space.  See the SQL Server errorlog for details.";
     /// Unknown database in USE.
     no_database(name) = 911, 16, 1, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
     /// Login's database cannot be opened.

@@ -41,6 +41,7 @@ pub fn db_error(e: DbError, database: &str) -> Box<SqlError> {
             format!("Unable to open the files of database '{database}'. {detail}"),
         ),
         DbError::Corrupt(detail) => errors::corruption(detail),
+        DbError::Locked(thumbprint) => crate::backup::no_certificate_of(&thumbprint),
         DbError::Poisoned(detail) | DbError::Io(detail) | DbError::Role(detail) => {
             errors::database_unavailable(database, detail)
         }

@@ -48,6 +48,33 @@ fn check(folder: &str) {
     });
 }
 
+/// An instance that makes certificates, after restarts too.
+struct Keyed(Server);
+
+impl World for Keyed {
+    fn connect(&mut self, name: &str) -> Connect {
+        self.0.connect(name)
+    }
+    fn waiting(&self) -> usize {
+        self.0.waiting()
+    }
+    fn restart(&mut self) {
+        self.0.restart();
+        assert!(self.0.engine.set_hadr(common::replication::Fake::new("EVENKEEL")), "is set once");
+    }
+}
+
+#[test]
+fn encryption() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("testscripts/encryption");
+    keel_testkit::golden::check(&dir, |text| {
+        let disk = SimDisk::new();
+        let engine = open(&disk);
+        assert!(engine.set_hadr(common::replication::Fake::new("EVENKEEL")), "is set once");
+        keel_testkit::runner::run(text, &mut Keyed(Server { disk, engine }))
+    });
+}
+
 /// A member of availability groups, as far as one instance shows.
 #[test]
 fn hadr() {

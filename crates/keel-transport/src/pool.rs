@@ -84,8 +84,12 @@ impl PooledBlock {
         &self.stored
     }
 
-    /// The compressed form, made by the first who asks and shared by all; `None` when it saves too little.
+    /// The compressed form, made by the first who asks and shared by all; `None` when it saves too little. In an encrypted block
+    /// there is nothing to be found, and nobody looks.
     pub fn compressed(&self) -> Option<&[u8]> {
+        if self.header.key() != 0 {
+            return None;
+        }
         self.compressed.get_or_init(|| compress::compress(&self.stored).map(Vec::into_boxed_slice)).as_deref()
     }
 }

@@ -10,13 +10,10 @@ GO
 -- what would promise what does not happen
 create database promises
 GO
-alter database promises set encryption on
-GO
 alter database promises set ledger = on
 GO
 alter database promises set enable_broker
 GO
-alter database promises set encryption off
 alter database promises set query_store = on
 alter database promises set auto_shrink on
 alter database promises set auto_shrink off

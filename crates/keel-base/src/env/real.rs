@@ -8,7 +8,7 @@ use super::{Clock, DIRECT_ALIGN, Disk, File, OpenMode, Random};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -81,6 +81,10 @@ impl File for RealFile {
 }
 
 impl Disk for RealDisk {
+    fn make_private(&self, path: &Path) -> io::Result<()> {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+    }
+
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         let mut options = fs::OpenOptions::new();
         options.read(true).write(mode != OpenMode::Read);

@@ -2,7 +2,7 @@
 
 use super::differential::{Followed, Overlay};
 use super::frames::{Kind, Reader, damaged};
-use super::stop::{Search, StopAt, cut};
+use super::stop::{Search, StopAt, cut, opened};
 use super::{BackupSet, Content, LogInfo, Progress};
 use crate::database::{Database, DbOptions};
 use crate::error::DbError;
@@ -262,7 +262,12 @@ fn look_through(
         }
         before = Some(header.end_lsn());
         if let Some(search) = search.as_mut().filter(|_| found.stop.is_none()) {
-            found.stop = search.look(&header, &bytes[block::HEADER_BYTES..])?;
+            let plain = opened(log.keys(), &header, bytes)?;
+            let payload = plain.get(block::HEADER_BYTES..).unwrap_or_default();
+            if header.flags & block::FLAG_KEYS != 0 {
+                db.keys.look_into(payload);
+            }
+            found.stop = search.look(&header, payload)?;
         }
         Ok(())
     };
@@ -285,7 +290,8 @@ fn roll_forward(
         if header.end_lsn() <= end || header.first_lsn >= stop {
             return Ok(());
         }
-        let part = (header.end_lsn() > stop).then(|| cut(bytes, header, stop));
+        let keys = (&**log.keys(), &*db.instance().env().random);
+        let part = if header.end_lsn() > stop { Some(cut(bytes, header, stop, keys)?) } else { None };
         db.receive(session.max(header.epoch), part.as_deref().unwrap_or(bytes)).map(|_| ())
     };
     walk(file, set, &mut take, &mut |done, of| progress(of / 2 + done / 2, of))?;

@@ -2,10 +2,13 @@
 
 use super::frames::damaged;
 use crate::error::DbError;
+use keel_base::cipher::Keychain;
+use keel_base::env::Random;
 use keel_base::{Lsn, TreeId};
 use keel_log::block::{self, FLAG_CONTINUES, FLAG_UNFINISHED, HEADER_BYTES, Header};
 use keel_log::voids_unfinished;
 use keel_redo::{Change, Group, GroupKind, RowRecord};
+use std::borrow::Cow;
 
 /// Tells a row by its tree, its key and itself.
 pub type IsRow<'a> = dyn Fn(TreeId, &[u8], &[u8]) -> bool + 'a;
@@ -109,12 +112,47 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The part of a block before `at`, as a block.
-pub(super) fn cut(block: &[u8], header: Header, at: Lsn) -> Vec<u8> {
+/// A block with its payload decrypted, if it is encrypted.
+///
+/// # Errors
+/// [`DbError::Corrupt`] when its key is not there, or it is not what was sealed.
+pub(super) fn opened<'b>(
+    keys: &Keychain,
+    header: &Header,
+    stored: &'b [u8],
+) -> Result<Cow<'b, [u8]>, DbError> {
+    if header.key() == 0 {
+        return Ok(Cow::Borrowed(stored));
+    }
+    let missing = || damaged(format!("the log in the backup is encrypted with key {}", header.key()));
+    let sealer = keys.block_sealer(header.writer()).ok_or_else(missing)?;
+    let mut bytes = stored.to_vec();
+    if !block::open(&mut bytes, header, &sealer) {
+        return Err(damaged("an encrypted block of the log in the backup is not what was sealed"));
+    }
+    Ok(Cow::Owned(bytes))
+}
+
+/// The part of a block before `at`, as a block; of an encrypted one encrypted as if by another writer, since nothing is sealed
+/// twice under one nonce.
+///
+/// # Errors
+/// Those of [`opened`].
+pub(super) fn cut(
+    block: &[u8],
+    header: Header,
+    at: Lsn,
+    (keys, random): (&Keychain, &dyn Random),
+) -> Result<Vec<u8>, DbError> {
     let payload_len = u32::try_from(at.0 - header.first_lsn.0).expect("it lies in the block");
-    let mut part = block[..HEADER_BYTES + payload_len as usize].to_vec();
+    let mut part = opened(keys, &header, block)?[..HEADER_BYTES + payload_len as usize].to_vec();
     let flags = header.flags & !FLAG_UNFINISHED;
-    let hardened = header.hardened.min(at);
-    block::seal(&mut part, &Header { payload_len, flags, hardened, ..header });
-    part
+    let mut header = Header { payload_len, flags, hardened: header.hardened.min(at), ..header };
+    if header.key() != 0 {
+        let mut incarnation = [0; 4];
+        random.fill(&mut incarnation);
+        header.incarnation = u32::from_le_bytes(incarnation);
+    }
+    block::seal(&mut part, &header, keys.block_sealer(header.writer()).as_ref());
+    Ok(part)
 }

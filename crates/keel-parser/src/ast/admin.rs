@@ -374,6 +374,28 @@ pub struct CreateCertificate {
     pub active_for_begin_dialog: Option<bool>,
 }
 
+/// `CREATE | ALTER | DROP DATABASE ENCRYPTION KEY`
+#[derive(Clone, Debug, PartialEq)]
+pub enum DatabaseEncryptionKey {
+    Create {
+        algorithm: SmolStr,
+        encryptor: Encryptor,
+    },
+    /// `REGENERATE WITH ALGORITHM = …`, `ENCRYPTION BY …`, or both.
+    Alter {
+        algorithm: Option<SmolStr>,
+        encryptor: Option<Encryptor>,
+    },
+    Drop,
+}
+
+/// `SERVER CERTIFICATE c` or `SERVER ASYMMETRIC KEY k`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Encryptor {
+    pub asymmetric_key: bool,
+    pub name: Ident,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackupCertificate {
     pub name: Ident,

@@ -379,6 +379,8 @@ pub enum StatementKind {
     CreateCertificate(Box<CreateCertificate>),
     BackupCertificate(Box<BackupCertificate>),
     MasterKey(Box<MasterKey>),
+    /// CREATE, ALTER, DROP DATABASE ENCRYPTION KEY
+    DatabaseEncryptionKey(Box<DatabaseEncryptionKey>),
     Partition(Box<PartitionStatement>),
     SecurityPolicy(Box<SecurityPolicy>),
     EventSession(Box<EventSessionStatement>),

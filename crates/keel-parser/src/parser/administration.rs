@@ -2,7 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    CreateCertificate, Dbcc, Expr, GenericStatement, Kill, MasterKey, Opt, OptValue, StatementKind,
+    CreateCertificate, DatabaseEncryptionKey, Dbcc, Encryptor, Expr, GenericStatement, Kill, MasterKey, Opt,
+    OptValue, StatementKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -18,7 +19,6 @@ const GENERIC_CLASSES: &[&[&str]] = &[
     &["SERVER", "AUDIT"],
     &["DATABASE", "AUDIT", "SPECIFICATION"],
     &["DATABASE", "SCOPED", "CREDENTIAL"],
-    &["DATABASE", "ENCRYPTION", "KEY"],
     &["EVENT", "NOTIFICATION"],
     &["FULLTEXT", "CATALOG"],
     &["FULLTEXT", "INDEX"],
@@ -55,8 +55,7 @@ const GENERIC_CLASSES: &[&[&str]] = &[
 ];
 
 /// Classes of which there is only one, so that no name follows.
-const NAMELESS: [&str; 4] =
-    ["SERVER CONFIGURATION", "DATABASE ENCRYPTION KEY", "SERVICE MASTER KEY", "ALL SYMMETRIC KEYS"];
+const NAMELESS: [&str; 3] = ["SERVER CONFIGURATION", "SERVICE MASTER KEY", "ALL SYMMETRIC KEYS"];
 
 impl Parser<'_> {
     /// Behind its verb, a statement about one of the [`GENERIC_CLASSES`].
@@ -175,6 +174,65 @@ impl Parser<'_> {
             password = Some(self.string()?);
         }
         Ok(StatementKind::MasterKey(Box::new(MasterKey::Create { password })))
+    }
+
+    /// At DATABASE ENCRYPTION KEY behind a verb; `None` when something else follows.
+    pub(super) fn database_encryption_key(&mut self, verb: &str) -> Result<Option<StatementKind>> {
+        if !self.at_words(&["DATABASE", "ENCRYPTION", "KEY"]) {
+            return Ok(None);
+        }
+        self.at += 3;
+        let key = match verb {
+            "CREATE" => {
+                self.expect_kw(Kw::WITH)?;
+                let algorithm = self.key_algorithm()?;
+                let encryptor = self.encryptor()?;
+                DatabaseEncryptionKey::Create {
+                    algorithm,
+                    encryptor: encryptor.ok_or_else(|| self.unexpected())?,
+                }
+            }
+            "ALTER" => {
+                let regenerates = self.eat_word("REGENERATE");
+                let algorithm = if regenerates {
+                    self.expect_kw(Kw::WITH)?;
+                    Some(self.key_algorithm()?)
+                } else {
+                    None
+                };
+                let encryptor = self.encryptor()?;
+                if algorithm.is_none() && encryptor.is_none() {
+                    return Err(self.unexpected());
+                }
+                DatabaseEncryptionKey::Alter { algorithm, encryptor }
+            }
+            _ => DatabaseEncryptionKey::Drop,
+        };
+        Ok(Some(StatementKind::DatabaseEncryptionKey(Box::new(key))))
+    }
+
+    /// `ALGORITHM = AES_256`, in capitals.
+    fn key_algorithm(&mut self) -> Result<SmolStr> {
+        self.expect_word("ALGORITHM")?;
+        self.expect(Tok::Eq)?;
+        let word = self.upper_word()?;
+        if matches!(word.as_str(), "AES_128" | "AES_192" | "AES_256" | "TRIPLE_DES_3KEY") {
+            Ok(word)
+        } else {
+            Err(self.unexpected_at(self.at - 1))
+        }
+    }
+
+    /// `ENCRYPTION BY SERVER CERTIFICATE c`, if it follows.
+    fn encryptor(&mut self) -> Result<Option<Encryptor>> {
+        if !self.eat_words(&["ENCRYPTION", "BY", "SERVER"]) {
+            return Ok(None);
+        }
+        let asymmetric_key = self.eat_words(&["ASYMMETRIC", "KEY"]);
+        if !asymmetric_key {
+            self.expect_word("CERTIFICATE")?;
+        }
+        Ok(Some(Encryptor { asymmetric_key, name: self.ident()? }))
     }
 
     /// At MASTER KEY behind OPEN.

@@ -61,6 +61,9 @@ impl Parser<'_> {
 
     /// Classes whose names are not reserved.
     fn create_word(&mut self) -> Result<StatementKind> {
+        if let Some(statement) = self.database_encryption_key("CREATE")? {
+            return Ok(statement);
+        }
         let special_index = matches!(self.tok_ahead(1), Tok::Kw(Kw::INDEX))
             && ["COLUMNSTORE", "XML", "SPATIAL", "FULLTEXT"].iter().any(|w| self.at_word(w));
         if special_index && self.at_word("FULLTEXT") {
@@ -131,6 +134,9 @@ impl Parser<'_> {
         self.bump();
         if let Some(module) = self.module(ModuleVerb::Alter, alter_at)? {
             return Ok(module);
+        }
+        if let Some(statement) = self.database_encryption_key("ALTER")? {
+            return Ok(statement);
         }
         Ok(match self.tok() {
             Tok::Kw(Kw::TABLE) => {
@@ -211,6 +217,9 @@ impl Parser<'_> {
         }
         if self.eat_words(&["EVENT", "SESSION"]) {
             return self.event_session("DROP");
+        }
+        if let Some(statement) = self.database_encryption_key("DROP")? {
+            return Ok(statement);
         }
         if let Some(statement) = self.governor_statement("DROP")? {
             return Ok(statement);

@@ -279,6 +279,10 @@ impl Hadr for Replication {
         });
     }
 
+    fn database_opened(&self, entry: &Arc<keel_sql::engine::DatabaseEntry>) {
+        self.groups.register_database(&entry.name(), &entry.store);
+    }
+
     fn database_dropped(&self, name: &str) {
         self.groups.unregister_database(name);
     }

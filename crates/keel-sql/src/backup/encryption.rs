@@ -6,8 +6,10 @@
 use super::errors;
 use super::media::Labelled;
 use super::options::Options;
+use crate::engine::DatabaseEntry;
 use crate::hadr::errors as hadr_errors;
 use crate::run::Runner;
+use keel_node::EncryptionState;
 use keel_node::backup::{Cipher, SetKey};
 use keel_parser::ast::{Opt, OptValue};
 use keel_types::error::Result;
@@ -30,6 +32,14 @@ pub(crate) struct Encryption {
     pub thumbprint: Vec<u8>,
     /// The set's key, sealed.
     key: Vec<u8>,
+    /// Nobody has asked for it: the database is encrypted, and with what its own key is sealed with.
+    #[serde(default)]
+    pub by_database: bool,
+}
+
+/// A thumbprint as messages show it.
+fn shown(thumbprint: &[u8]) -> String {
+    thumbprint.iter().fold(String::from("0x"), |hex, b| hex + &format!("{b:02X}"))
 }
 
 /// The product's names. GCM takes keys of two lengths: the longer one where the product has one of 192 bits.
@@ -63,8 +73,12 @@ impl Wanted {
 
 impl Runner<'_> {
     /// A key for a set, and what its label says of it.
-    pub(super) fn new_set_key(&self, options: &Options) -> Result<Option<(SetKey, Encryption)>> {
-        let Some(wanted) = &options.encryption else { return Ok(None) };
+    pub(super) fn new_set_key(
+        &self,
+        entry: &DatabaseEntry,
+        options: &Options,
+    ) -> Result<Option<(SetKey, Encryption)>> {
+        let Some(wanted) = &options.encryption else { return self.set_key_of_database(entry) };
         let (engine, name) = (&self.info.engine, wanted.certificate.as_str());
         let certificate = engine.certificate(name)?.ok_or_else(|| hadr_errors::no_certificate(name))?;
         let facts = engine.hadr().and_then(|hadr| hadr.read_certificate(&certificate.certificate));
@@ -75,7 +89,25 @@ impl Runner<'_> {
         let cipher = cipher_of(&wanted.algorithm).ok_or_else(|| errors::no_option("ALGORITHM", "BACKUP"))?;
         let key = SetKey::new(cipher, random);
         let (algorithm, wrapped) = (wanted.algorithm.clone(), key.wrap(secret, random));
-        Ok(Some((key, Encryption { algorithm, thumbprint: facts.thumbprint, key: wrapped })))
+        let thumbprint = facts.thumbprint;
+        Ok(Some((key, Encryption { algorithm, thumbprint, key: wrapped, by_database: false })))
+    }
+
+    /// What is in the files of an encrypted database is in no backup as it is: the set is encrypted for the same certificate.
+    fn set_key_of_database(&self, entry: &DatabaseEntry) -> Result<Option<(SetKey, Encryption)>> {
+        let encryption = entry.store.encryption().filter(|e| e.state != EncryptionState::Unencrypted);
+        let Some(sealed) = encryption.and_then(|e| e.ring.key().cloned()) else { return Ok(None) };
+        let engine = &self.info.engine;
+        let certificate = engine.certificate_of(&sealed.thumbprint)?;
+        let certificate = certificate.ok_or_else(|| errors::no_certificate_of(shown(&sealed.thumbprint)))?;
+        let secret = certificate.key.ok_or_else(|| errors::no_private_key(&certificate.name))?;
+        let algorithm = format!("AES_{}", 8 * sealed.algorithm.key_bytes());
+        let random = &*engine.options().env.random;
+        let cipher = cipher_of(&algorithm).ok_or_else(|| errors::no_option("ALGORITHM", "BACKUP"))?;
+        let key = SetKey::new(cipher, random);
+        let wrapped = key.wrap(&secret, random);
+        let thumbprint = sealed.thumbprint;
+        Ok(Some((key, Encryption { algorithm, thumbprint, key: wrapped, by_database: true })))
     }
 
     /// Gives an encrypted set its key, so that it can be read.
@@ -89,11 +121,11 @@ impl Runner<'_> {
         let is_it = |der: &[u8]| {
             let facts = hadr.as_ref().and_then(|hadr| hadr.read_certificate(der));
             facts.is_some_and(|facts| facts.thumbprint == encryption.thumbprint)
+                || crate::engine::thumbprint(der) == encryption.thumbprint
         };
         let certificate = engine.certificates()?.into_iter().find(|c| is_it(&c.certificate));
-        let shown =
-            || encryption.thumbprint.iter().fold(String::from("0x"), |hex, b| hex + &format!("{b:02X}"));
-        let certificate = certificate.ok_or_else(|| errors::no_certificate_of(shown()))?;
+        let certificate =
+            certificate.ok_or_else(|| errors::no_certificate_of(shown(&encryption.thumbprint)))?;
         let secret = certificate.key.ok_or_else(|| errors::no_private_key(&certificate.name))?;
         let cipher = cipher_of(&encryption.algorithm);
         let key = cipher.and_then(|cipher| SetKey::unwrap(cipher, &encryption.key, &secret));

@@ -243,7 +243,7 @@ pub(super) fn encryption(l: &Label) -> [Value; 3] {
     let shown = |e: &Encryption| {
         [text(e.algorithm.to_ascii_lowercase()), Value::bytes(e.thumbprint.clone()), text("CERTIFICATE")]
     };
-    l.encryption.as_ref().map_or([NULL, NULL, NULL], shown)
+    l.encryption.as_ref().filter(|e| !e.by_database).map_or([NULL, NULL, NULL], shown)
 }
 
 /// The product's bits: 16 checksums, 8 single user, 4 read only, 1024 copy-only.
@@ -278,7 +278,7 @@ pub(crate) fn backupmediaset(cx: &ViewContext<'_>) -> Rows {
         let mut row =
             vec![int(b.id), Value::Guid(b.label.set), families(b), NULL, NULL, text("Evenkeel"), int(4608)];
         let mirrors = 1 + b.mirrors.len() as i64;
-        let encrypted = bit(b.label.encryption.is_some());
+        let encrypted = bit(b.label.encryption.as_ref().is_some_and(|e| !e.by_database));
         row.extend([int(1), int(mirrors), bit(false), bit(b.label.compressed), encrypted]);
         row
     };

@@ -32,6 +32,6 @@ mod show;
 mod tail;
 mod write;
 
-pub(crate) use errors::RAISED;
+pub(crate) use errors::{RAISED, no_certificate_of, no_private_key};
 pub(crate) use history::note_mark;
 pub(crate) use media::{Devices, default_directory, remove_old};

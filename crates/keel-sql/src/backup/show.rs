@@ -170,7 +170,9 @@ fn file_rows(found: &Labelled) -> Vec<Vec<Value>> {
         ]);
         row.extend([int(stored as i64), int(4096), int(i64::from(kind == "D")), NULL]);
         row.extend(if kind == "D" { l.base_shown() } else { [NULL, NULL] });
-        row.extend([bit(false), bit(true), NULL, NULL]);
+        let of_database = l.encryption.as_ref().filter(|e| e.by_database);
+        let thumbprint = of_database.map_or(NULL, |e| Value::bytes(e.thumbprint.clone()));
+        row.extend([bit(false), bit(true), thumbprint, NULL]);
         row
     };
     vec![

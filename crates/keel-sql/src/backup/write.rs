@@ -96,13 +96,13 @@ impl Runner<'_> {
         }
         let statement = if b.log { "BACKUP LOG" } else { "BACKUP" };
         let mut options = self.backup_options(program, frame, &b.options, statement)?;
-        options.key = self.new_set_key(&options)?;
         if options.differential && entry.id == MASTER {
             return Err(errors::full_of_master_only());
         }
         if entry.is_restoring() {
             return Err(sql_errors::restoring(entry.name()));
         }
+        options.key = self.new_set_key(&entry, &options)?;
         if entry.is_standby() {
             return Err(errors::standby(entry.name()));
         }

@@ -127,6 +127,7 @@ impl Runner<'_> {
             StatementKind::CreateCertificate(c) => self.create_certificate(c)?,
             StatementKind::BackupCertificate(b) => self.backup_certificate(b)?,
             StatementKind::MasterKey(k) => self.master_key(k)?,
+            StatementKind::DatabaseEncryptionKey(k) => self.database_encryption_key(k)?,
             StatementKind::Drop(d) if d.class == DropClass::Endpoint => self.drop_endpoints(d)?,
             StatementKind::Drop(d) if d.class == DropClass::Certificate => self.drop_certificates(d)?,
             StatementKind::Drop(d) if d.class == DropClass::MasterKey => self.drop_master_key()?,

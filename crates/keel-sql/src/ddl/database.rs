@@ -30,7 +30,6 @@ const FLAGS: &[&str] = &[
     "DATE_CORRELATION_OPTIMIZATION",
     "DB_CHAINING",
     "DELAYED_DURABILITY",
-    "ENCRYPTION",
     "HONOR_BROKER_PRIORITY",
     "MIXED_PAGE_ALLOCATION",
     "NESTED_TRIGGERS",
@@ -63,7 +62,7 @@ const FLAGS: &[&str] = &[
 ];
 
 /// Options that promise what does not happen here: what relies on them must not think it does.
-const REFUSED: &[&str] = &["ENCRYPTION", "LEDGER", "FILESTREAM", "ENABLE_BROKER", "NEW_BROKER"];
+const REFUSED: &[&str] = &["LEDGER", "FILESTREAM", "ENABLE_BROKER", "NEW_BROKER"];
 
 /// Options that are remembered and do nothing when they are on, which whoever sets them should know.
 const IDLE: &[&str] = &[
@@ -162,6 +161,9 @@ impl Runner<'_> {
                 }
                 if options.iter().any(|o| o.name == "CHANGE_TRACKING") {
                     return self.alter_change_tracking(&entry, options);
+                }
+                if let Some(option) = options.iter().find(|o| o.name == "ENCRYPTION") {
+                    return self.set_encryption(&entry, option);
                 }
                 if entry.is_standby() {
                     return Err(errors::warm_standby(entry.name()));

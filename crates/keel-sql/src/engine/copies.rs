@@ -25,6 +25,7 @@ impl Engine {
     pub(super) fn free_id(&self) -> u32 {
         let mut used: Vec<u32> = self.databases.read().by_id.keys().map(|id| id.0).collect();
         used.extend(self.places.lock().iter());
+        used.extend(self.unopened.lock().iter().map(|u| u.id.0));
         (FIRST_USER_DATABASE..).find(|id| !used.contains(id)).expect("ids do not run out")
     }
 
@@ -32,6 +33,11 @@ impl Engine {
     /// (RESTORING), and a group's copy that cannot follow its primary any more, make room; any other database of that name is
     /// 1801. Called when nothing of the group uses the copy.
     pub fn reserve_place(&self, name: &str) -> Result<(DatabaseId, PathBuf)> {
+        let folded = crate::catalog::fold(name);
+        if let Some(waiting) = self.unopened().into_iter().find(|u| crate::catalog::fold(&u.name) == folded) {
+            // It goes on as soon as it can be opened.
+            return Err(waiting.error);
+        }
         if let Some(entry) = self.database(name) {
             let follows = entry.restoring() == Restoring::No
                 && matches!(entry.store.role(), Role::Secondary | Role::Resolving);
@@ -64,6 +70,9 @@ impl Engine {
         restoring: Restoring,
     ) -> Result<()> {
         let old = self.database(name);
+        if old.is_none() && self.is_name_taken(name) {
+            self.drop_database(name)?;
+        }
         let first = old.as_ref().map_or_else(|| name.to_owned(), |_| format!("{name} (restored {})", id.0));
         self.adopt_database(&first, id, store)?;
         let entry = self.database_by_id(id).ok_or_else(|| errors::no_database(name))?;
@@ -85,7 +94,7 @@ impl Engine {
     /// Makes a seeded database one of the instance's, durably.
     pub fn adopt_database(&self, name: &str, id: DatabaseId, store: Arc<Database>) -> Result<()> {
         let _admin = self.admin.lock();
-        if self.database(name).is_some() {
+        if self.is_name_taken(name) {
             return Err(errors::database_exists(name));
         }
         let directory = store.dir().file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
@@ -94,6 +103,7 @@ impl Engine {
         store_database(&self.database_by_id(MASTER).expect("master is always open"), &stored)?;
         self.add(&entry);
         self.release_place(id);
+        self.encrypt_work();
         Ok(())
     }
 

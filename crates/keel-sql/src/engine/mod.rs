@@ -12,16 +12,19 @@ mod copies;
 mod current;
 mod database;
 mod decisions;
+mod encryption;
 mod history;
 mod load;
 mod logins;
 mod registry;
+mod secrets;
 mod server;
 mod told;
 
 pub use current::{Before, Current, StatementAt};
 pub use database::{DatabaseEntry, OpenTransaction, Restoring};
 pub(crate) use decisions::Decision;
+pub use encryption::{Unopened, thumbprint};
 pub use load::{Load, LoadRecord};
 pub use logins::{DatabaseUser, LoginRecord, Logins};
 pub use registry::{SessionShared, Sessions, Status, Traffic, Usage, add};
@@ -139,6 +142,10 @@ pub struct Engine {
     places: Mutex<Vec<u32>>,
     /// Files that backups are being written to.
     pub(crate) devices: Arc<crate::backup::Devices>,
+    /// The service master key, once it was needed.
+    service_key: Mutex<Option<secrets::ServiceKey>>,
+    /// Databases that could not be opened.
+    unopened: Mutex<Vec<Unopened>>,
     /// Rung when captured changes wait to be told.
     pub capture_bell: crate::capture::Bell,
     /// Event sessions that run.
@@ -193,12 +200,16 @@ impl Engine {
             routing: crate::hadr::Rotation::default(),
             places: Mutex::default(),
             devices: Arc::default(),
+            service_key: Mutex::default(),
+            unopened: Mutex::default(),
             options,
         };
         let engine = Arc::new(engine);
         engine.tell_deadlocks();
         engine.log_failed_checkpoints();
+        engine.know_secrets();
         engine.open_databases()?;
+        engine.encrypt_work();
         Ok(engine)
     }
 
@@ -240,6 +251,7 @@ impl Engine {
         let master =
             self.open_or_create(MASTER, "master", "master", first_start, Durability::Durable, &[])?;
         self.add(&master);
+        self.seal_private_keys()?;
         self.load_configuration(&master)?;
         self.limit_memory();
         self.load_governor()?;
@@ -270,10 +282,7 @@ impl Engine {
                     self.add(&entry);
                     self.show_standby(&entry);
                 }
-                Err(e) => self
-                    .options
-                    .log
-                    .write(&format!("Database '{}' cannot be opened. {}", stored.name, e.message)),
+                Err(e) => self.note_unopened(stored, e),
             }
         }
         self.settle_decisions(&decisions);
@@ -444,10 +453,17 @@ impl Engine {
         all
     }
 
+    /// Whether a database has the name, open or not.
+    fn is_name_taken(&self, name: &str) -> bool {
+        let folded = crate::catalog::fold(name);
+        self.database(name).is_some()
+            || self.unopened.lock().iter().any(|u| crate::catalog::fold(&u.name) == folded)
+    }
+
     /// CREATE DATABASE
     pub fn create_database(&self, name: &str, settings: DatabaseSettings) -> Result<Arc<DatabaseEntry>> {
         let _admin = self.admin.lock();
-        if self.database(name).is_some() {
+        if self.is_name_taken(name) {
             return Err(errors::database_exists(name));
         }
         let id = self.free_id();
@@ -465,7 +481,7 @@ impl Engine {
     /// ALTER DATABASE … MODIFY NAME
     pub fn rename_database(&self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<()> {
         let _admin = self.admin.lock();
-        if self.database(name).is_some() {
+        if self.is_name_taken(name) {
             return Err(errors::database_exists(name));
         }
         let directory = entry.store.dir().file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
@@ -481,7 +497,7 @@ impl Engine {
     /// DROP DATABASE
     pub fn drop_database(&self, name: &str) -> Result<()> {
         let _admin = self.admin.lock();
-        let entry = self.database(name).ok_or_else(|| errors::cannot_drop_missing("database", name))?;
+        let Some(entry) = self.database(name) else { return self.drop_unopened(name) };
         if entry.id.0 < FIRST_USER_DATABASE {
             return Err(errors::cannot_drop_system(name));
         }

@@ -204,7 +204,12 @@ fn follows_a_principal(info: &Info, database: &str) -> bool {
 }
 
 pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
-    let Some(entry) = text(args, 0).and_then(|n| info.find_database(n)) else { return Ok(Value::Null) };
+    let Some(name) = text(args, 0) else { return Ok(Value::Null) };
+    let Some(entry) = info.find_database(name) else {
+        let asks = text(args, 1).is_some_and(|property| property.eq_ignore_ascii_case("status"));
+        let waits = asks && info.engine.unopened().iter().any(|u| u.name.eq_ignore_ascii_case(name));
+        return Ok(if waits { variant_text("RECOVERY_PENDING") } else { Value::Null });
+    };
     let settings = std::sync::Arc::clone(entry.picture().settings());
     let flag = |name: &str| variant_int(i64::from(settings.flags.get(name).copied().unwrap_or(false)));
     Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {

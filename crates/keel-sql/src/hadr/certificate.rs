@@ -1,10 +1,10 @@
 //! Certificates and the master key, as scripts for endpoints use them: made with a key, written to files, read from
 //! another instance's files.
 
-use super::store::{Method, StoredCertificate};
+use super::store::{Method, StoredCertificate, StoredMasterKey};
 use super::{Hadr, errors};
 use crate::catalog::fold;
-use crate::engine::MASTER;
+use crate::engine::{DatabaseEntry, MASTER};
 use crate::run::Runner;
 use keel_base::env::OpenMode;
 use keel_parser::ast::{self, Opt};
@@ -60,8 +60,11 @@ impl Runner<'_> {
             owner: c.authorization.as_ref().map_or_else(String::new, |a| a.text.to_string()),
             certificate,
             key,
+            sealed_key: None,
             own_password: c.encryption_password.is_some(),
+            key_backed_up: 0,
         })?;
+        engine.unlock_databases();
         self.endpoint_changed()
     }
 
@@ -118,7 +121,9 @@ impl Runner<'_> {
         let write = || -> std::io::Result<()> {
             let file = disk.open(Path::new(path), OpenMode::CreateNew)?;
             file.write_at(bytes, 0)?;
-            file.sync_all()
+            file.sync_all()?;
+            // A backup that a power cut takes with it is none.
+            Path::new(path).parent().map_or(Ok(()), |dir| disk.sync_dir(dir))
         };
         write().map_err(|_| errors::certificate_file_exists(path))
     }
@@ -131,9 +136,15 @@ impl Runner<'_> {
         let certificate = found.ok_or_else(|| errors::no_certificate(name))?;
         self.write_file(&b.file, &certificate.certificate)?;
         if let Some(file) = option(&b.private_key, "FILE") {
-            let key = certificate.key.ok_or_else(|| errors::certificate_without_key(name))?;
+            let key = certificate.key.clone().ok_or_else(|| errors::certificate_without_key(name))?;
             let password = option(&b.private_key, "ENCRYPTION BY PASSWORD").unwrap_or("");
             self.write_file(file, &hadr.seal_key(&key, password))?;
+            let engine = &self.info.engine;
+            engine.put_certificate(StoredCertificate {
+                key: Some(key),
+                key_backed_up: engine.now_local(),
+                ..certificate
+            })?;
         }
         Ok(())
     }
@@ -155,6 +166,10 @@ impl Runner<'_> {
             if used {
                 return Err(errors::certificate_in_use(name));
             }
+            let thumbprint = crate::engine::thumbprint(&certificate.certificate);
+            if self.info.engine.databases().iter().any(|d| seals_key(d, &thumbprint)) {
+                return Err(errors::certificate_seals_key(name));
+            }
             self.info.engine.drop_certificate(certificate.id)?;
             self.endpoint_changed()?;
         }
@@ -172,12 +187,15 @@ impl Runner<'_> {
                     return Err(errors::master_key_exists());
                 }
                 let password = password.as_deref().unwrap_or("");
-                engine.put_master_key(Some(engine.options().hasher.hash(password)))
+                let hadr = self.hadr()?;
+                let by_password = |key: &[u8]| hadr.seal_key(key, password);
+                let key = engine.new_master_key(engine.options().hasher.hash(password), &by_password)?;
+                engine.put_master_key(Some(&key))
             }
             ast::MasterKey::Open { password } => {
                 let existing = existing.ok_or_else(errors::no_master_key)?;
                 if engine.options().hasher.verify(password, &existing.password_hash) {
-                    Ok(())
+                    self.reseal_master_key(existing, password)
                 } else {
                     Err(SqlError::new(
                         15313,
@@ -194,12 +212,26 @@ impl Runner<'_> {
         }
     }
 
+    /// A master key that came from elsewhere is sealed with this instance's service master key, and what it opens is opened.
+    fn reseal_master_key(&self, stored: StoredMasterKey, password: &str) -> Result<()> {
+        let engine = &self.info.engine;
+        if engine.opens_master_key(&stored) {
+            return Ok(());
+        }
+        let sealed = stored.by_password.as_deref().unwrap_or_default();
+        let key = self.hadr()?.open_key(sealed, password).ok_or_else(errors::no_master_key)?;
+        engine.put_master_key(Some(&engine.seal_master_key(stored, &key)?))?;
+        engine.unlock_databases();
+        Ok(())
+    }
+
     /// DROP MASTER KEY
     pub(crate) fn drop_master_key(&mut self) -> Result<()> {
         self.keys_ddl()?;
         let engine = &self.info.engine;
         engine.master_key()?.ok_or_else(errors::no_master_key)?;
-        if engine.certificates()?.iter().any(|c| c.key.is_some() && !c.own_password) {
+        let sealed = |c: &StoredCertificate| c.key.is_some() || c.sealed_key.is_some();
+        if engine.stored_certificates()?.iter().any(|c| sealed(c) && !c.own_password) {
             return Err(SqlError::new(
                 15580,
                 16,
@@ -209,6 +241,12 @@ impl Runner<'_> {
         }
         engine.put_master_key(None)
     }
+}
+
+/// Whether a database's encryption key is sealed with the certificate.
+fn seals_key(database: &DatabaseEntry, thumbprint: &[u8]) -> bool {
+    let encryption = database.store.encryption();
+    encryption.is_some_and(|e| e.ring.key().is_some_and(|key| key.thumbprint == thumbprint))
 }
 
 /// A date of a certificate's option.

@@ -109,6 +109,9 @@ pub trait Hadr: Send + Sync {
     /// A database was dropped here; it was in no group.
     fn database_dropped(&self, name: &str);
 
+    /// A database that could not be opened at the start is open now.
+    fn database_opened(&self, _entry: &Arc<crate::engine::DatabaseEntry>) {}
+
     /// Makes a key pair and a self-signed certificate for it. `subject` is a common name; times are seconds since 1970.
     fn make_certificate(&self, subject: &str, start: i64, expiry: i64) -> Result<MadeCertificate>;
 

@@ -54,10 +54,16 @@ pub struct StoredCertificate {
     pub owner: String,
     /// DER.
     pub certificate: Vec<u8>,
-    /// PKCS#8 DER, when the private key is here.
+    /// PKCS#8 DER, when the private key is here and opens.
     pub key: Option<Vec<u8>>,
+    /// As it is stored, sealed with the master key or the service master key; never in one that is in use.
+    #[serde(default)]
+    pub sealed_key: Option<Vec<u8>>,
     /// The key came with a password of its own, not the master key's.
     pub own_password: bool,
+    /// When the key was last written to a file, local ticks; 0 for never.
+    #[serde(default)]
+    pub key_backed_up: i64,
 }
 
 /// CREATE MASTER KEY: that there is one, and what its password is.
@@ -67,6 +73,12 @@ pub struct StoredMasterKey {
     pub id: i32,
     /// Hash of its password.
     pub password_hash: Vec<u8>,
+    /// The key, sealed with the service master key; `None` of one from before there were keys.
+    #[serde(default)]
+    pub sealed: Option<Vec<u8>>,
+    /// The key, sealed with its password.
+    #[serde(default)]
+    pub by_password: Option<Vec<u8>>,
 }
 
 fn next_id(used: impl Iterator<Item = i32>, first: i32) -> i32 {
@@ -123,6 +135,11 @@ impl Engine {
 
     /// Certificates of master.
     pub fn certificates(&self) -> Result<Vec<StoredCertificate>> {
+        self.opened_certificates(self.stored_certificates()?)
+    }
+
+    /// The same as they are stored.
+    pub(crate) fn stored_certificates(&self) -> Result<Vec<StoredCertificate>> {
         self.master_rows(object_class::CERTIFICATE)
     }
 
@@ -134,8 +151,9 @@ impl Engine {
     /// Adds a certificate; id 0 gets the next free one.
     pub fn put_certificate(&self, mut certificate: StoredCertificate) -> Result<()> {
         if certificate.id == 0 {
-            certificate.id = next_id(self.certificates()?.iter().map(|c| c.id), 256);
+            certificate.id = next_id(self.stored_certificates()?.iter().map(|c| c.id), 256);
         }
+        let certificate = self.sealed_certificate(certificate)?;
         self.put_master_row(object_class::CERTIFICATE, certificate.id, Some(&certificate))
     }
 
@@ -150,9 +168,8 @@ impl Engine {
     }
 
     /// CREATE, ALTER and DROP MASTER KEY.
-    pub fn put_master_key(&self, password_hash: Option<Vec<u8>>) -> Result<()> {
-        let key = password_hash.map(|password_hash| StoredMasterKey { id: 1, password_hash });
-        self.put_master_row(object_class::MASTER_KEY, 1, key.as_ref())
+    pub fn put_master_key(&self, key: Option<&StoredMasterKey>) -> Result<()> {
+        self.put_master_row(object_class::MASTER_KEY, 1, key)
     }
 
     /// The endpoint with its certificates, as the replication side needs it; `None` without one. Called at start-up and

@@ -374,7 +374,7 @@ impl Runner<'_> {
 
 /// Makes another database the session's current one.
 pub fn use_database(info: &Info, name: &str) -> Result<()> {
-    let new = info.find_database(name).ok_or_else(|| errors::no_database(name))?;
+    let new = info.find_database(name).ok_or_else(|| info.engine.not_open(name))?;
     if let Some(hadr) = info.engine.hadr() {
         crate::hadr::access::session(&hadr.state(), &new.name(), info.shared.login.read_only_intent)?;
     }

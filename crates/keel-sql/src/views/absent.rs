@@ -3,8 +3,7 @@
 //! service broker, encryption, clusters of the operating system. They have the product's columns and no rows.
 
 use super::{
-    BIG, BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, SID, SMALL, SystemView, TEXT, TINY, VARIANT,
-    ViewContext,
+    BIG, BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext,
 };
 use keel_types::{Length, SqlType, Value};
 
@@ -235,12 +234,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("transmission_status", SqlType::NVarChar(Length::Limited(4000))), ("priority", TINY),
     ]),
     // ---- encryption, audits, modules from outside ----
-    none("dm_database_encryption_keys", &[
-        ("database_id", INT), ("encryption_state", INT), ("create_date", DATE), ("regenerate_date", DATE), ("modify_date", DATE),
-        ("set_date", DATE), ("opened_date", DATE), ("key_algorithm", N60), ("key_length", INT), ("encryptor_thumbprint", SID),
-        ("encryptor_type", NAME), ("percent_complete", REAL), ("encryption_state_desc", N60), ("encryption_scan_state", INT),
-        ("encryption_scan_state_desc", N60), ("encryption_scan_modify_date", DATE),
-    ]),
     none("database_audit_specifications", &[
         ("database_specification_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE), ("audit_guid", GUID),
         ("is_state_enabled", BIT),

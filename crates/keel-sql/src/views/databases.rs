@@ -6,7 +6,7 @@ use super::{
 };
 use crate::catalog::DatabaseSettings;
 use crate::config;
-use crate::engine::DatabaseEntry;
+use crate::engine::{DatabaseEntry, Unopened};
 use crate::hadr::lsn::value as lsn;
 use keel_query::catalog::Catalog as _;
 use keel_types::{Length, SqlType, Value};
@@ -246,7 +246,25 @@ fn databases(cx: &ViewContext<'_>) -> Rows {
     let mirrors =
         |name: &str| hadr.mirroring_of(name).is_some_and(|m| m.role == crate::hadr::Role::Secondary);
     let row = |d: &Arc<DatabaseEntry>| database(cx, d, ids(&d.name()), mirrors(&d.name()));
-    cx.info.shown_databases().iter().map(row).collect()
+    let mut rows: Rows = cx.info.shown_databases().iter().map(row).collect();
+    if cx.info.context().is_none() {
+        rows.extend(cx.engine.unopened().iter().map(unopened));
+    }
+    rows
+}
+
+/// A database that could not be opened: what master knows of it.
+fn unopened(d: &Unopened) -> Vec<Value> {
+    let known = |name: &str| match name {
+        "name" | "physical_database_name" => text(d.name.as_str()),
+        "database_id" => int(d.id.0),
+        "state" => int(3),
+        "state_desc" => text("RECOVERY_PENDING"),
+        "user_access" => int(0),
+        "user_access_desc" => text("MULTI_USER"),
+        _ => NULL,
+    };
+    DATABASE.iter().map(|column| known(column.0)).collect()
 }
 
 fn database(
@@ -311,7 +329,14 @@ fn database(
     row.extend([flag("RECURSIVE_TRIGGERS"), flag("CURSOR_CLOSE_ON_COMMIT"), no(), no()]);
     row.extend([flag("TRUSTWORTHY"), flag("DB_CHAINING"), no(), no(), flag("QUERY_STORE")]);
     row.extend([no(), no(), no(), no(), no(), Value::Guid([0; 16]), no()]);
-    row.extend([int(wait), text(wait_name), no(), bit(s.capture.is_some()), no(), no()]);
+    row.extend([
+        int(wait),
+        text(wait_name),
+        no(),
+        bit(s.capture.is_some()),
+        bit(d.store.is_encrypted()),
+        no(),
+    ]);
     row.extend(member.map_or([NULL, NULL], |ids| ids.map(Value::Guid)));
     row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL]);
     let contained = s.is_contained();

@@ -169,7 +169,8 @@ fn certificates(cx: &ViewContext<'_>) -> Rows {
             }
             None => row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL]),
         }
-        row.extend([NULL, NULL, NULL]);
+        let backed_up = if c.key_backed_up == 0 { NULL } else { date(c.key_backed_up) };
+        row.extend([NULL, backed_up, NULL]);
         rows.push(row);
     }
     rows

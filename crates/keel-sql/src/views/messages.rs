@@ -76,6 +76,7 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
         .chain(crate::governor::errors::RAISED)
         .chain(crate::backup::RAISED)
         .chain(crate::ddl::RAISED_BY_POLICIES)
+        .chain(crate::ddl::RAISED_BY_ENCRYPTION)
 }
 
 /// What T-SQL raises.

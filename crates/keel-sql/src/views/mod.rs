@@ -18,6 +18,7 @@ mod counters;
 mod databases;
 mod dependencies;
 mod describe;
+mod encryption;
 mod endpoints;
 mod events;
 mod files;
@@ -158,7 +159,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 43] {
+fn groups() -> [&'static [SystemView]; 44] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -191,6 +192,7 @@ fn groups() -> [&'static [SystemView]; 43] {
         hadr_own::VIEWS,
         compat::VIEWS,
         absent::VIEWS,
+        encryption::VIEWS,
         management::VIEWS,
         files::VIEWS,
         describe::VIEWS,

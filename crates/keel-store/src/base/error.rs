@@ -44,6 +44,14 @@ pub enum BaseError {
         /// The file.
         file: PathBuf,
     },
+    /// A page is encrypted with a key that is not open here.
+    #[error("'{}' is encrypted with key {number}, which is not open", file.display())]
+    Locked {
+        /// The file.
+        file: PathBuf,
+        /// Number of the key.
+        number: u8,
+    },
     /// The throttle asked to stop. What earlier chunks published stays; the merge may be run again from the start.
     #[error("the merge was cancelled")]
     Cancelled,

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
+use keel_base::cipher::Keychain;
 use keel_base::env::File;
 
 use super::cache::PageCache;
 use super::frame::PagePin;
-use super::options::IoStats;
+use super::options::{BaseOptions, IoStats};
 use super::page::{BODY, Expect, Kind, Overflow, Page, PageRef};
+use super::sealed::{self, Closed};
 use super::{BaseError, PAGE_SIZE, Result};
 
 /// Pages read in one request when a large value or a scan wants many.
@@ -33,6 +35,8 @@ pub(super) struct PageFile {
     /// Stands in every page; from the database GUID.
     pub tag: u32,
     durable: bool,
+    /// The database's keys; empty while it is not encrypted.
+    pub keys: Arc<Keychain>,
     io: IoCounters,
 }
 
@@ -95,16 +99,17 @@ impl PageFile {
         path: &Path,
         cache: &Arc<PageCache>,
         tag: u32,
-        durable: bool,
+        options: &BaseOptions,
     ) -> PageFile {
         let (cache, path) = (cache.clone(), path.to_owned());
         PageFile {
+            durable: options.durable,
+            keys: Arc::clone(&options.keys),
             file,
             path,
             cache_id: cache.register_file(),
             cache,
             tag,
-            durable,
             io: IoCounters::default(),
         }
     }
@@ -167,9 +172,20 @@ impl PageFile {
     /// Any page, verified.
     pub fn read_page(&self, expect: Expect) -> Result<PagePin> {
         let id = expect.at.page;
-        let page = Page::with_bytes(|bytes| self.read_exactly(bytes, id))?;
+        let page = Page::with_bytes(|bytes| {
+            self.read_exactly(bytes, id)?;
+            self.open_page(bytes, &expect)
+        })?;
         page.verify(expect).map_err(|reason| self.corrupt(id, reason))?;
         Ok(page)
+    }
+
+    /// Decrypts a page that was read, if it is encrypted.
+    fn open_page(&self, bytes: &mut [u8; PAGE_SIZE], expect: &Expect) -> Result<()> {
+        sealed::open(bytes, expect, &self.keys).map_err(|closed| match closed {
+            Closed::Locked(number) => BaseError::Locked { file: self.path.clone(), number },
+            Closed::Damaged(reason) => self.corrupt(expect.at.page, reason),
+        })
     }
 
     /// Brings pages that follow each other in the file into the cache with one request. Only a hint: pages that
@@ -181,11 +197,11 @@ impl PageFile {
             return;
         }
         for (at, bytes) in leaves.iter().zip(buffer.as_chunks::<PAGE_SIZE>().0) {
-            let filled: std::result::Result<_, ()> = Page::with_bytes(|page| {
-                page.copy_from_slice(bytes);
-                Ok(())
-            });
             let expect = Expect { at: *at, tag: self.tag, level: Some(0), kind: Kind::Leaf };
+            let filled = Page::with_bytes(|page| {
+                page.copy_from_slice(bytes);
+                self.open_page(page, &expect)
+            });
             if let Ok(page) = filled
                 && page.verify(expect).is_ok()
             {
@@ -211,7 +227,7 @@ impl PageFile {
                 let pages = (end - next).min(RUN_PAGES_MAX);
                 buffer.resize(pages as usize * PAGE_SIZE, 0);
                 self.read_exactly(&mut buffer, next)?;
-                for bytes in buffer.as_chunks::<PAGE_SIZE>().0 {
+                for bytes in buffer.as_chunks_mut::<PAGE_SIZE>().0 {
                     let wanted = BODY.min(len - row.len());
                     let body = self.verify_overflow(bytes, next, overflow.generation, wanted)?;
                     row.extend_from_slice(&body[..wanted]);
@@ -224,13 +240,14 @@ impl PageFile {
 
     fn verify_overflow<'b>(
         &self,
-        bytes: &'b [u8; PAGE_SIZE],
+        bytes: &'b mut [u8; PAGE_SIZE],
         page: u32,
         generation: u32,
         wanted: usize,
     ) -> Result<&'b [u8]> {
         let expect =
             Expect { at: PageRef { page, generation }, tag: self.tag, level: None, kind: Kind::Overflow };
+        self.open_page(bytes, &expect)?;
         let used = super::page::verify_bytes(bytes, expect).map_err(|reason| self.corrupt(page, reason))?;
         if used != wanted {
             return Err(self.corrupt(page, "it holds another number of bytes than its row says"));

@@ -57,6 +57,11 @@ pub(super) trait Edit {
     /// Whether keys from `lower` on, below `upper`, are concerned. Asked in ascending order.
     fn touch(&mut self, lower: &[u8], upper: Option<&[u8]>, out: &ChunkWriter<'_>) -> Touch;
 
+    /// The same of a leaf that is there, for an edit that looks at pages and not at keys alone.
+    fn touch_leaf(&mut self, leaf: &Entry, upper: Option<&[u8]>, out: &ChunkWriter<'_>) -> Touch {
+        self.touch(&leaf.key, upper, out)
+    }
+
     /// Moves the rows of an old leaf (none in an empty tree) and whatever is new below `upper` into the sink.
     fn leaf(
         &mut self,
@@ -122,7 +127,7 @@ impl Rewrite<'_, '_> {
         }
         for (index, entry) in old.iter().enumerate() {
             let end = old.get(index + 1).map(|next| &next.key[..]).or(upper);
-            let touch = self.edit.touch(&entry.key, end, self.out);
+            let touch = self.edit.touch_leaf(entry, end, self.out);
             if touch == Touch::Whole {
                 self.free_tree(entry, 0)?;
                 self.sink.begin(&entry.key);

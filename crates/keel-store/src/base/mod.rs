@@ -48,7 +48,9 @@ mod merge;
 mod options;
 mod page;
 mod rebuild;
+mod rewrite;
 mod root;
+mod sealed;
 mod space;
 mod superblock;
 mod tree;
@@ -67,6 +69,7 @@ pub use options::{
     BaseOptions, BaseStats, Change, Direction, FoldFn, IoStats, MergeOptions, MergeReport, NoThrottle,
     Throttle,
 };
+pub use rewrite::Rewritten;
 pub use root::{BaseRoot, RowRef};
 pub use tree::BaseTree;
 

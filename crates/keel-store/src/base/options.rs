@@ -1,6 +1,8 @@
 //! What callers say to the base tree and what it reports.
 
 use keel_base::Lsn;
+use keel_base::cipher::Keychain;
+use std::sync::Arc;
 
 /// How a base file is opened or created.
 #[derive(Clone, Debug)]
@@ -9,11 +11,13 @@ pub struct BaseOptions {
     pub durable: bool,
     /// Identity of the database; used by `create`, read back by `open`.
     pub guid: [u8; 16],
+    /// The database's keys; empty while it is not encrypted.
+    pub keys: Arc<Keychain>,
 }
 
 impl Default for BaseOptions {
     fn default() -> Self {
-        BaseOptions { durable: true, guid: [0; 16] }
+        BaseOptions { durable: true, guid: [0; 16], keys: Arc::default() }
     }
 }
 

@@ -43,6 +43,8 @@
 //! A page is valid when: (1) the checksum matches, (2) id, tag and generation are the expected ones, (3) kind and
 //! level are the expected ones and n ≥ 1, (4) every offset and length stays inside the page. Order of keys is not
 //! verified on reading, only by the checker: a page that passes (1) was written by us.
+//!
+//! While the database is encrypted a page is stored in another form (module `sealed`).
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
@@ -582,6 +584,11 @@ pub(super) fn seal(bytes: &mut [u8; PAGE_SIZE], seal: Seal) {
     put(bytes, 16, &seal.generation.to_le_bytes());
     let sum = crc32c::crc32c(&bytes[4..]);
     put(bytes, 0, &sum.to_le_bytes());
+}
+
+/// The common fields of a page that was decrypted.
+pub(super) fn reseal(bytes: &mut [u8; PAGE_SIZE], page: u32, tag: u32, generation: u64) {
+    seal(bytes, Seal { at: PageRef { page, generation: generation as u32 }, generation, tag });
 }
 
 fn start(bytes: &mut [u8; PAGE_SIZE], kind: Kind, level: u8, n: usize, prefix_len: usize) {

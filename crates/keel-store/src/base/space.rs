@@ -171,6 +171,11 @@ impl Space {
         self.pages
     }
 
+    /// Every bitmap page is written anew with the next publication.
+    pub fn rewrite_all(&mut self) {
+        self.dirty.fill(true);
+    }
+
     /// Pages of the published root, bookkeeping and superblocks included.
     pub fn used(&self) -> u32 {
         self.used
@@ -405,7 +410,7 @@ impl Space {
     }
 
     /// First page at or after `from` that may be handed out.
-    fn next_free(&self, from: u32) -> Option<u32> {
+    pub(super) fn next_free(&self, from: u32) -> Option<u32> {
         let mut page = from;
         while page < self.pages {
             if page.is_multiple_of(GROUP) && self.group_free[(page / GROUP) as usize] == 0 {
@@ -423,7 +428,7 @@ impl Space {
     }
 
     /// First busy page after `from`, or `from + limit`, or the end of the file.
-    fn next_busy(&self, from: u32, limit: u32) -> u32 {
+    pub(super) fn next_busy(&self, from: u32, limit: u32) -> u32 {
         let end = from.saturating_add(limit).min(self.pages);
         let mut page = from;
         while page < end {

@@ -31,7 +31,7 @@ use super::{BaseError, META_BYTES_MAX, Result};
 
 /// The base tree of one database.
 pub struct BaseTree {
-    file: Arc<PageFile>,
+    pub(super) file: Arc<PageFile>,
     guid: [u8; 16],
     root: ArcSwap<BaseRoot>,
     /// Held for a whole merge, so that there is one at a time.
@@ -44,14 +44,14 @@ pub struct BaseTree {
 }
 
 /// What only the one merger touches.
-struct Writer {
-    superblock: Superblock,
-    space: Space,
+pub(super) struct Writer {
+    pub(super) superblock: Superblock,
+    pub(super) space: Space,
     /// Published roots that readers may still hold, oldest first.
-    roots: VecDeque<(u64, Weak<BaseRoot>)>,
+    pub(super) roots: VecDeque<(u64, Weak<BaseRoot>)>,
     /// Even number by which the next generation exceeds its predecessor's successor: no two attempts, failed ones
     /// and those of an earlier process included, write pages of the same generation.
-    skip: u64,
+    pub(super) skip: u64,
     poisoned: bool,
 }
 
@@ -60,12 +60,12 @@ struct Writer {
 const SKIP_AT_OPEN: u64 = 64;
 
 /// What a publication says beside the rows.
-struct News<'a> {
-    checkpoint_lsn: Lsn,
-    highest_lsn: Lsn,
-    meta: Option<&'a [u8]>,
+pub(super) struct News<'a> {
+    pub(super) checkpoint_lsn: Lsn,
+    pub(super) highest_lsn: Lsn,
+    pub(super) meta: Option<&'a [u8]>,
     /// Whether the file may be cut when much of its end is free.
-    may_shrink: bool,
+    pub(super) may_shrink: bool,
 }
 
 impl BaseTree {
@@ -78,7 +78,7 @@ impl BaseTree {
     ) -> Result<BaseTree> {
         let io = |source| BaseError::Io { file: path.to_owned(), page: 0, operation: "create", source };
         let file = disk.open(path, OpenMode::CreateNew).map_err(io)?;
-        let file = Arc::new(PageFile::new(file, path, cache, tag_of(&options.guid), options.durable));
+        let file = Arc::new(PageFile::new(file, path, cache, tag_of(&options.guid), options));
         let superblock = Superblock {
             guid: options.guid,
             generation: 0,
@@ -113,11 +113,14 @@ impl BaseTree {
     ) -> Result<BaseTree> {
         let io = |source| BaseError::Io { file: path.to_owned(), page: 0, operation: "open", source };
         let handle = disk.open(path, OpenMode::ReadWrite).map_err(io)?;
-        let file = PageFile::new(handle, path, cache, 0, options.durable);
+        let file = PageFile::new(handle, path, cache, 0, options);
         let superblock = newest_superblock(&file)?;
         let file = Arc::new(file.with_tag(tag_of(&superblock.guid)));
         let (space, rebuilt) = match load_space(&file, &superblock) {
-            Err(BaseError::Corrupt { .. }) => (rebuild_space(&file, &superblock)?, true),
+            // Of an encrypted page the number of its key may be what is damaged; without its key the tree does not open either.
+            Err(BaseError::Corrupt { .. } | BaseError::Locked { .. }) => {
+                (rebuild_space(&file, &superblock)?, true)
+            }
             space => (space?, false),
         };
         Ok(BaseTree { space_rebuilt: rebuilt, ..BaseTree::assemble(file, superblock, space)? })
@@ -260,7 +263,7 @@ impl BaseTree {
         checker.tree()
     }
 
-    fn lock_writer(&self) -> Result<MutexGuard<'_, Writer>> {
+    pub(super) fn lock_writer(&self) -> Result<MutexGuard<'_, Writer>> {
         let writer = self.writer.lock();
         if writer.poisoned {
             return Err(BaseError::Poisoned { file: self.file.path().to_owned() });
@@ -269,7 +272,7 @@ impl BaseTree {
     }
 
     /// Rewrites the tree with `edit` and publishes the outcome; returns pages written and freed.
-    fn publish_edit<'n, E: Edit>(
+    pub(super) fn publish_edit<'n, E: Edit>(
         &self,
         writer: &mut Writer,
         edit: &mut E,
@@ -281,7 +284,7 @@ impl BaseTree {
         writer.reclaim(&self.file);
         writer.space.rewind();
         let generation = writer.superblock.generation + 1 + writer.skip;
-        let mut chunk = ChunkWriter::new(&self.file, &mut writer.space, throttle, generation);
+        let mut chunk = ChunkWriter::new(&self.file, &mut writer.space, throttle, generation)?;
         let root = TreeRoot {
             at: writer.superblock.root,
             height: writer.superblock.height,
@@ -345,7 +348,7 @@ impl BaseTree {
 
 impl Writer {
     /// Gives back the pages that no living root reaches any more.
-    fn reclaim(&mut self, file: &PageFile) {
+    pub(super) fn reclaim(&mut self, file: &PageFile) {
         while self.roots.len() > 1 && self.roots.front().is_some_and(|(_, root)| root.strong_count() == 0) {
             self.roots.pop_front();
         }

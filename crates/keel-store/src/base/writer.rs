@@ -3,6 +3,7 @@
 use super::file::{PageFile, RUN_PAGES_MAX};
 use super::options::Throttle;
 use super::page::{self, BODY, Entry, Extent, Kind, Overflow, Page, PageRef, Seal};
+use super::sealed;
 use super::space::{Ledger, Space};
 use super::{BaseError, PAGE_SIZE, Result};
 
@@ -25,6 +26,8 @@ pub(super) struct ChunkWriter<'a> {
     pub ledger: Ledger,
     pub pages_written: u64,
     throttle: &'a dyn Throttle,
+    /// What its pages are encrypted with; one key for all of a chunk.
+    seal: Option<sealed::Seal>,
     buffer: Vec<[u8; PAGE_SIZE]>,
     /// Page id of `buffer[0]`.
     buffer_first: u32,
@@ -36,10 +39,30 @@ impl<'a> ChunkWriter<'a> {
         space: &'a mut Space,
         throttle: &'a dyn Throttle,
         generation: u64,
-    ) -> ChunkWriter<'a> {
+    ) -> Result<ChunkWriter<'a>> {
         let buffer = Vec::with_capacity(RUN_PAGES_MAX as usize);
         let ledger = Ledger::default();
-        ChunkWriter { file, space, generation, ledger, pages_written: 0, throttle, buffer, buffer_first: 0 }
+        let (pages_written, buffer_first) = (0, 0);
+        let seal = match file.keys.page_key() {
+            0 => None,
+            key => {
+                let sealer = file.keys.page_sealer(key);
+                let locked = || BaseError::Locked { file: file.path().to_owned(), number: key };
+                let opening = file.keys.opening();
+                Some(sealed::Seal { key, opening, sealer: sealer.ok_or_else(locked)? })
+            }
+        };
+        Ok(ChunkWriter {
+            file,
+            space,
+            generation,
+            ledger,
+            pages_written,
+            throttle,
+            seal,
+            buffer,
+            buffer_first,
+        })
     }
 
     /// Places one page and fills its body.
@@ -134,12 +157,17 @@ impl<'a> ChunkWriter<'a> {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        let bytes = self.buffer.as_flattened();
-        if !self.throttle.pace(bytes.len() as u64) {
+        if !self.throttle.pace((self.buffer.len() * PAGE_SIZE) as u64) {
             return Err(BaseError::Cancelled);
         }
-        self.file.write_pages(bytes, self.buffer_first)?;
+        if let Some(seal) = &self.seal {
+            self.buffer.iter_mut().for_each(|page| sealed::seal(page, seal));
+        }
+        let bytes = self.buffer.as_flattened();
+        let written = self.file.write_pages(bytes, self.buffer_first);
+        // Encrypted in place: after a failure it is not written again.
         self.buffer.clear();
+        written?;
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ mod damage;
 mod disk;
 mod format;
 mod model;
+mod sealed;
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
