@@ -166,6 +166,7 @@ impl Target {
             password: self.password.clone(),
             database: self.database.clone(),
             encrypt: self.encrypt,
+            read_only: false,
         };
         let quoted = self.database.replace(']', "]]");
         let literal = self.database.replace('\'', "''");
