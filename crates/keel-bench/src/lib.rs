@@ -38,6 +38,7 @@ pub mod target;
 pub mod tds;
 pub mod thin_link;
 pub mod tpcc;
+pub mod tproch;
 pub mod writers;
 
 #[cfg(feature = "postgres")]

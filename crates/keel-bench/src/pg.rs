@@ -154,6 +154,33 @@ impl Server for Cluster {
     fn pids(&self) -> Vec<u32> {
         self.postmaster().map(crate::process::family).unwrap_or_default()
     }
+
+    fn database(&self, name: &str) -> Result<Box<dyn Server + Send>> {
+        let place = Database { port: self.port, name: name.into() };
+        let there = format!("SELECT 1 FROM pg_database WHERE datname = '{name}'");
+        let mut session = self.connect()?;
+        if session.query(&there)?.is_empty() {
+            session.execute(&format!("CREATE DATABASE {name}"))?;
+        }
+        Ok(Box::new(place))
+    }
+}
+
+/// A database of a cluster.
+struct Database {
+    port: u16,
+    name: String,
+}
+
+impl Server for Database {
+    fn name(&self) -> String {
+        "PostgreSQL".into()
+    }
+
+    fn connect(&self) -> Result<Box<dyn Connection + Send>> {
+        let at = format!("host=127.0.0.1 port={} user=postgres dbname={}", self.port, self.name);
+        Ok(Box::new(PgConnection::open(&at)?))
+    }
 }
 
 /// Where the newest version's programs are.

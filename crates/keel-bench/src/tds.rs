@@ -42,6 +42,12 @@ impl Server for Address {
     fn connect(&self) -> Result<Box<dyn Connection + Send>> {
         Ok(Box::new(self.session(&self.database)?))
     }
+
+    fn database(&self, name: &str) -> Result<Box<dyn Server + Send>> {
+        let address = Address { database: name.into(), ..self.clone() };
+        address.create_if_missing()?;
+        Ok(Box::new(address))
+    }
 }
 
 impl Address {
@@ -87,6 +93,16 @@ impl Address {
             host,
         };
         Ok(TdsConnection { client: Client::connect(socket, &options)? })
+    }
+
+    /// Makes the benchmark's database unless it is there.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn create_if_missing(&self) -> Result<()> {
+        let (quoted, literal) = (self.database.replace(']', "]]"), self.database.replace('\'', "''"));
+        let create = format!("IF DB_ID(N'{literal}') IS NULL CREATE DATABASE [{quoted}]");
+        Ok(self.session("master")?.execute(&create)?)
     }
 
     /// Makes the benchmark's database, dropping an earlier one.
@@ -251,6 +267,10 @@ impl Server for Keel {
 
     fn pids(&self) -> Vec<u32> {
         vec![self.pid()]
+    }
+
+    fn database(&self, name: &str) -> Result<Box<dyn Server + Send>> {
+        self.address.database(name)
     }
 }
 

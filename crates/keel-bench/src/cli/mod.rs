@@ -12,6 +12,7 @@ mod point;
 mod single;
 mod target;
 mod tpcc;
+mod tpch;
 
 use crate::progress::Progress;
 use crate::report::Report;
@@ -41,6 +42,7 @@ pub struct Bench {
 #[derive(Subcommand)]
 enum Command {
     Tpcc(tpcc::Tpcc),
+    Tpch(tpch::Tpch),
     Point(point::Point),
     Checkpoint(single::Checkpoint),
     Memory(single::Memory),
@@ -65,6 +67,7 @@ impl Bench {
         let run = Run { keel, reports: &self.report, progress: Progress::new(), began: Instant::now() };
         match self.command {
             Command::Tpcc(c) => c.run(&run),
+            Command::Tpch(c) => c.run(&run),
             Command::Point(c) => c.run(&run),
             Command::Checkpoint(c) => c.run(&run),
             Command::Memory(c) => c.run(&run),

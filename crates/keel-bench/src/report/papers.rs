@@ -30,6 +30,12 @@ pub const STEPPED_USERS: [Theirs; 3] = [
     theirs("the same, six databases", "24,533", CONSOLIDATION),
 ];
 
+/// Decision support in one to three databases.
+pub const DECISION_SUPPORT: [Theirs; 2] = [
+    theirs("TPC-H-like streams, one database, queries/h × size", "245,635", CONSOLIDATION),
+    theirs("the same, three databases", "798,715", CONSOLIDATION),
+];
+
 /// Throughput with synchronous secondaries beside stand-alone.
 pub const SYNC_COST: [Theirs; 3] = [
     theirs("throughput with one synchronous secondary / stand-alone", "0.95", TRANSPORT),

@@ -1,7 +1,7 @@
 //! Is everything there that was loaded and refreshed, and nothing else, and do the rows belong together?
 
-use super::load::Tally;
-use super::schema::TABLES;
+use super::load::{Sum, Tally};
+use super::schema::{TABLES, Table};
 use crate::tpcc::check::Violation;
 use crate::{CallError, Cell, Connection, Dialect};
 
@@ -26,28 +26,40 @@ const CONDITIONS: [(&str, &str); 4] = [
     ),
 ];
 
+/// What the tables hold.
+///
+/// # Errors
+/// What the server says; tables that are not there.
+pub fn found(connection: &mut dyn Connection) -> Result<Tally, CallError> {
+    let count = match connection.dialect() {
+        Dialect::TransactSql => "COUNT_BIG(*)",
+        Dialect::Postgres => "COUNT(*)",
+    };
+    let mut tally = Tally::default();
+    for (i, table) in TABLES.iter().enumerate() {
+        let sql = format!("SELECT {count}, CAST(SUM({}) AS bigint) FROM {}", table.summed, table.name);
+        let answer = connection.query(&sql)?;
+        match answer.first().map(Vec::as_slice) {
+            Some([Cell::Int(rows), Cell::Int(sum)]) => tally.add(i, Sum { rows: *rows, sum: *sum }),
+            Some([Cell::Int(0), Cell::Null]) => {}
+            other => return Err(CallError::Refused(format!("{sql} gave {other:?}"))),
+        }
+    }
+    Ok(tally)
+}
+
 /// Compares every table's rows and sum with what they must be.
 ///
 /// # Errors
 /// What the server says.
 pub fn tally(connection: &mut dyn Connection, expected: &Tally) -> Result<Vec<Violation>, CallError> {
-    let count = match connection.dialect() {
-        Dialect::TransactSql => "COUNT_BIG(*)",
-        Dialect::Postgres => "COUNT(*)",
+    let there = found(connection)?;
+    let broken = TABLES.iter().zip(expected.0.iter().zip(&there.0)).filter(|(_, (wanted, is))| wanted != is);
+    let say = |(table, (wanted, is)): (&Table, (&Sum, &Sum))| {
+        let Table { name, summed, .. } = table;
+        format!("{name}: {} rows, {summed} of all {}; not {} and {}", is.rows, is.sum, wanted.rows, wanted.sum)
     };
-    let mut broken = Vec::new();
-    for (table, sum) in TABLES.iter().zip(&expected.0) {
-        let sql = format!("SELECT {count}, CAST(SUM({}) AS bigint) FROM {}", table.summed, table.name);
-        let rows = connection.query(&sql)?;
-        let wanted = [Cell::Int(sum.rows), Cell::Int(sum.sum)];
-        if rows.first().is_none_or(|row| row[..] != wanted) {
-            broken.push(format!(
-                "{}: rows and {} are {rows:?}, not {} and {}",
-                table.name, table.summed, sum.rows, sum.sum
-            ));
-        }
-    }
-    Ok(broken)
+    Ok(broken.map(say).collect())
 }
 
 /// Runs the conditions; returns what is broken.
