@@ -17,6 +17,8 @@ use std::process::{Command, Stdio};
 pub mod broom;
 pub mod catch_up;
 pub mod cli;
+pub mod consolidation;
+pub mod counters;
 pub mod crash;
 pub mod failover;
 pub mod fleet;

@@ -220,7 +220,8 @@ pub fn run_after(
 /// How long a thinking client may overlook that it is to stop.
 const THOUGHT: Duration = Duration::from_millis(50);
 
-fn think(time: Duration, stop: &AtomicBool) {
+/// Waits so long, or until told to stop.
+pub(crate) fn think(time: Duration, stop: &AtomicBool) {
     let until = Instant::now() + time;
     while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
         if stop.load(Ordering::Relaxed) {

@@ -5,6 +5,7 @@
 //! that nothing that can be set is missing in it.
 
 mod compare;
+mod consolidation;
 mod failover;
 mod group;
 mod histories;
@@ -43,6 +44,7 @@ pub struct Bench {
 enum Command {
     Tpcc(tpcc::Tpcc),
     Tpch(tpch::Tpch),
+    Consolidation(consolidation::Consolidation),
     Point(point::Point),
     Checkpoint(single::Checkpoint),
     Memory(single::Memory),
@@ -68,6 +70,7 @@ impl Bench {
         match self.command {
             Command::Tpcc(c) => c.run(&run),
             Command::Tpch(c) => c.run(&run),
+            Command::Consolidation(c) => c.run(&run),
             Command::Point(c) => c.run(&run),
             Command::Checkpoint(c) => c.run(&run),
             Command::Memory(c) => c.run(&run),

@@ -107,6 +107,11 @@ impl Server for Named {
 }
 
 impl Target {
+    /// Whether PostgreSQL is one of the targets.
+    pub fn has_postgres(&self) -> bool {
+        self.on.contains(&Kind::Postgres)
+    }
+
     /// The name of the database, `default` unless another was given.
     pub fn database_or(&mut self, default: &str) -> String {
         self.database.get_or_insert_with(|| default.to_owned()).clone()
