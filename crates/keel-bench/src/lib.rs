@@ -33,6 +33,7 @@ pub mod progress;
 pub mod recovery;
 pub mod report;
 pub mod seeding;
+pub mod sizing;
 pub mod soak;
 pub mod steady;
 pub mod sync_cost;
@@ -41,6 +42,7 @@ pub mod tds;
 pub mod thin_link;
 pub mod tpcc;
 pub mod tproch;
+pub mod tproch_secondary;
 pub mod writers;
 
 #[cfg(feature = "postgres")]

@@ -231,6 +231,11 @@ impl Keel {
         &self.address
     }
 
+    /// Lets the sessions to come be in another database.
+    pub fn use_database(&mut self, name: &str) {
+        self.address.database = name.into();
+    }
+
     /// Encrypts the sessions to come, or not.
     pub fn encrypt(&mut self, encrypt: bool) {
         self.address.encrypt = encrypt;

@@ -29,6 +29,8 @@ pub struct Settings {
 /// One database with its rows.
 pub struct Place {
     server: Box<dyn Server + Send>,
+    /// Where streams read, when it is not where refreshes write.
+    copy: Option<Box<dyn Server + Send>>,
     settings: Settings,
     state: Mutex<State>,
 }
@@ -118,7 +120,7 @@ impl Place {
         let index_seconds = began.elapsed().as_secs_f64();
         let loaded = Loaded { rows: expected.rows(), seconds, index_seconds };
         let state = Mutex::new(State { expected, pairs: 0 });
-        Ok((Place { server, settings, state }, loaded))
+        Ok((Place { server, copy: None, settings, state }, loaded))
     }
 
     /// Takes the rows that an earlier run left.
@@ -134,13 +136,18 @@ impl Place {
         while pairs < PAIRS_MAX && is_refreshed(&mut *connection, settings, pairs)? {
             pairs += 1;
         }
-        Ok(Place { server, settings, state: Mutex::new(State { expected, pairs }) })
+        Ok(Place { server, copy: None, settings, state: Mutex::new(State { expected, pairs }) })
     }
 
-    /// Where it is.
+    /// Has streams read a copy from now on; refreshes still go to where the rows were loaded.
     #[must_use]
-    pub fn server(&self) -> &dyn Server {
-        &*self.server
+    pub fn reading(self, copy: Box<dyn Server + Send>) -> Place {
+        Place { copy: Some(copy), ..self }
+    }
+
+    /// Where streams read.
+    fn read(&self) -> &dyn Server {
+        &**self.copy.as_ref().unwrap_or(&self.server)
     }
 
     /// Runs the queries of the power test on as many connections as there are streams, each beginning with another one, and
@@ -151,15 +158,16 @@ impl Place {
     pub fn agree(&self, answers: &mut Answers) -> Result<Vec<String>> {
         let told = std::thread::scope(|scope| -> Result<Vec<Answers>> {
             let streams: Vec<_> = (0..self.settings.streams.clamp(1, 2))
-                .map(|number| scope.spawn(move || answers_of(&*self.server, self.settings, number)))
+                .map(|number| scope.spawn(move || answers_of(self.read(), self.settings, number)))
                 .collect();
             streams.into_iter().map(|s| s.join().map_err(|_| anyhow!("a stream panicked"))?).collect()
         })?;
+        let who = self.read().name();
         let mut told = told.into_iter();
         if answers.is_empty() {
             *answers = told.next().unwrap_or_default();
         }
-        Ok(told.flat_map(|one| differences(answers, &one, &self.server.name())).collect())
+        Ok(told.flat_map(|one| differences(answers, &one, &who)).collect())
     }
 
     /// The power test: a refresh that inserts, one stream, a refresh that deletes.
@@ -194,7 +202,7 @@ impl Place {
         let (streams, retries) = std::thread::scope(|scope| -> Result<(Vec<Told>, u64)> {
             let streams: Vec<_> = (1..=u64::from(settings.streams))
                 .map(|number| {
-                    let (server, asked) = (&*self.server, &asked);
+                    let (server, asked) = (self.read(), &asked);
                     scope.spawn(move || -> Result<Told> {
                         let mut connection = server.connect()?;
                         let stream =

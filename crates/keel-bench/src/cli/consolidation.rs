@@ -55,7 +55,7 @@ const EACH: &str = "per database / the first alone";
 impl Consolidation {
     /// Runs it.
     pub(super) fn run(mut self, run: &Run<'_>) -> Result<()> {
-        let database = self.target.database_or("consolidation");
+        let names = self.target.databases_or("consolidation", self.databases);
         ensure!(!self.target.has_postgres(), "only a server with the product's views can be asked for its files' latency");
         let mut report = Report::new("consolidation", "Databases added step by step", settings(&self)?);
         let mut sides: Vec<Side> = Vec::new();
@@ -66,11 +66,10 @@ impl Consolidation {
                     sides.push(Side { name: target.server.name(), runs: Vec::new() });
                 }
                 let mut places = Vec::new();
-                for n in 1..=self.databases {
-                    let name = format!("{database}{n}");
-                    run.progress.share(&format!("loading {name}"), u64::from(n - 1), self.databases.into());
+                for (name, n) in names.iter().zip(0..) {
+                    run.progress.share(&format!("loading {name}"), n, self.databases.into());
                     let loaders = self.loaders as usize;
-                    places.push(Place::build(&*target.server, &name, self.settings(), loaders)?);
+                    places.push(Place::build(&*target.server, name, self.settings(), loaders)?);
                 }
                 let mut steps = Vec::new();
                 for n in 1..=places.len() {

@@ -11,9 +11,13 @@ mod group;
 mod histories;
 mod point;
 mod single;
+mod sizing;
 mod target;
 mod tpcc;
 mod tpch;
+mod tpch_secondary;
+
+pub use sizing::Sizing;
 
 use crate::progress::Progress;
 use crate::report::Report;

@@ -107,6 +107,11 @@ impl Server for Named {
 }
 
 impl Target {
+    /// Options for `keel serve`.
+    pub fn options(&self) -> Vec<&str> {
+        split(&self.serve_options)
+    }
+
     /// Whether PostgreSQL is one of the targets.
     pub fn has_postgres(&self) -> bool {
         self.on.contains(&Kind::Postgres)
@@ -115,6 +120,12 @@ impl Target {
     /// The name of the database, `default` unless another was given.
     pub fn database_or(&mut self, default: &str) -> String {
         self.database.get_or_insert_with(|| default.to_owned()).clone()
+    }
+
+    /// The names of so many databases: that of [`Target::database_or`], and the same with a number behind.
+    pub fn databases_or(&mut self, default: &str, count: u32) -> Vec<String> {
+        let first = self.database_or(default);
+        (1..=count).map(|n| if n == 1 { first.clone() } else { format!("{first}{n}") }).collect()
     }
 
     /// Everything to run against, in the order of a round.
@@ -156,6 +167,9 @@ impl Target {
                 run.progress.say("starting Evenkeel");
                 let mut keel = Keel::start(run.keel, data, &split(&self.serve_options))?;
                 keel.encrypt(self.encrypt);
+                if let Some(name) = &self.database {
+                    keel.use_database(name);
+                }
                 keel.address().create_database()?;
                 Ok(Box::new(keel))
             }

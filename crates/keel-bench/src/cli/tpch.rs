@@ -1,5 +1,6 @@
 //! `keel bench tpch`.
 
+use super::tpch_secondary::Oltp;
 use super::target::{Opened, Target, add_ratios};
 use super::{Run, settings};
 use crate::report::{Better, Plot, Report, Table, median, number, papers};
@@ -38,6 +39,12 @@ pub struct Tpch {
     /// Keep the rows of an earlier run with the same scale and seed (with --server)
     #[arg(long, requires = "server")]
     no_build: bool,
+    /// Streams read a secondary of a group of two while TPROC-C users work at the primary
+    #[arg(long, conflicts_with_all = ["on", "server", "databases", "repeat"])]
+    secondary: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    oltp: Oltp,
     #[command(flatten)]
     #[serde(flatten)]
     target: Target,
@@ -62,11 +69,15 @@ const QUERY: &str = "query, power test";
 impl Tpch {
     /// Runs it.
     pub(super) fn run(mut self, run: &Run<'_>) -> Result<()> {
-        let database = self.target.database_or("tproch");
+        let names = self.target.databases_or("tproch", self.databases);
         let scale = Scale { factor: self.scale };
         let streams = *self.streams.get_or_insert(scale.streams_min());
         let asked = Settings { scale, seed: self.seed, streams, loaders: self.loaders as usize };
         self.enough_orders(asked)?;
+        if self.secondary {
+            let report = run.report("tpch", "TPROC-H on a secondary, TPROC-C at its primary", &self)?;
+            return self.oltp.run(run, asked, &self.target.options(), report);
+        }
         let mut report = Report::new("tpch", "TPROC-H, derived from TPC-H", settings(&self)?);
         let mut sides: Vec<Side> = Vec::new();
         for _ in 0..self.target.repeat {
@@ -77,7 +88,7 @@ impl Tpch {
                 if sides.len() <= i {
                     sides.push(Side::new(target.server.name(), self.databases as usize));
                 }
-                let places = sides[i].build(&self, run, &target, &database, asked)?;
+                let places = sides[i].build(&self, run, &target, &names, asked)?;
                 opened.push((target, places));
             }
             for (side, (_, places)) in sides.iter_mut().zip(&opened) {
@@ -97,7 +108,8 @@ impl Tpch {
 
     /// Each pair of refreshes deletes orders that nobody has deleted before.
     fn enough_orders(&self, asked: Settings) -> Result<()> {
-        let pairs = i64::from(self.databases) * (1 + i64::from(asked.streams));
+        // On a secondary the throughput test is run twice, and no power test.
+        let pairs = i64::from(self.databases) * (1 + i64::from(asked.streams)).max(2 * i64::from(asked.streams));
         let there = PAIRS_MAX.min(asked.scale.orders() / asked.scale.refreshed());
         ensure!(
             pairs <= there,
@@ -150,13 +162,12 @@ impl Side {
         bench: &Tpch,
         run: &Run<'_>,
         target: &Opened,
-        database: &str,
+        names: &[String],
         asked: Settings,
     ) -> Result<Vec<Place>> {
         let mut places = Vec::new();
-        for n in 1..=bench.databases {
-            let name = if n == 1 { database.to_owned() } else { format!("{database}{n}") };
-            let server = target.server.database(&name)?;
+        for name in names {
+            let server = target.server.database(name)?;
             if bench.no_build {
                 places.push(Place::found(server, asked)?);
                 continue;
