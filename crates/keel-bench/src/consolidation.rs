@@ -1,5 +1,7 @@
 //! Databases added step by step on one server, each with its users: does each keep what it had alone?
 
+pub mod pools;
+
 use crate::counters::{FileLoad, Load, Snapshot};
 use crate::process::processor_time;
 use crate::progress::Progress;
@@ -39,6 +41,8 @@ pub struct Step {
     pub files: Vec<FileLoad>,
     /// Processors that the users took, on this machine.
     pub driver: f64,
+    /// Processors that each pool of the resource governor took, where there are other pools than the product's two.
+    pub pools: Vec<(String, f64)>,
 }
 
 impl Step {
@@ -74,6 +78,15 @@ impl Place {
         // All begin alike: what was just loaded is in the data file.
         server.connect()?.execute("CHECKPOINT")?;
         Ok(Place { name: name.to_owned(), server, told: Vec::new() })
+    }
+
+    /// Has users come with the database's own login from now on.
+    ///
+    /// # Errors
+    /// When the server has no logins.
+    pub fn use_login(&mut self, server: &dyn Server) -> Result<()> {
+        self.server = pools::of_login(server, &self.name)?;
+        Ok(())
     }
 
     /// What is not there of what users were told, and what breaks consistency.
@@ -138,13 +151,21 @@ pub fn step(
             users.push(Users { per_second, latency, retries: totals.retries });
             told.push(ledgers);
         }
-        let (load, files, driver) = measured?;
-        Ok((Step { users, load, files, driver }, told))
+        let Measured { load, files, driver, pools } = measured?;
+        Ok((Step { users, load, files, driver, pools }, told))
     })
     .map(|(step, told)| {
         places.iter_mut().zip(told).for_each(|(place, told)| place.told.extend(told));
         step
     })
+}
+
+/// What was seen of the server and of this process.
+struct Measured {
+    load: Load,
+    files: Vec<FileLoad>,
+    driver: f64,
+    pools: Vec<(String, f64)>,
 }
 
 /// Warms up, then measures between two looks at the server.
@@ -154,18 +175,28 @@ fn measure(
     what: &str,
     signals: &Signals,
     progress: &Progress,
-) -> Result<(Load, Vec<FileLoad>, f64)> {
+) -> Result<Measured> {
     let mut connection = server.connect()?;
     progress.wait(&format!("{what}: warming up"), settings.warm_up);
-    let before = Snapshot::of(&mut *connection)?;
+    let (before, pools_before) = (Snapshot::of(&mut *connection)?, pools::used(&mut *connection)?);
     let (began, used) = (Instant::now(), processor_time(std::process::id()).unwrap_or_default());
     signals.measuring.store(true, Ordering::Relaxed);
     progress.wait(&format!("{what}: measuring"), settings.duration);
     signals.measuring.store(false, Ordering::Relaxed);
-    let after = Snapshot::of(&mut *connection)?;
+    let (after, pools_after) = (Snapshot::of(&mut *connection)?, pools::used(&mut *connection)?);
+    let seconds = began.elapsed().max(Duration::from_millis(1)).as_secs_f64();
     let driver = processor_time(std::process::id()).unwrap_or_default().saturating_sub(used);
-    let driver = driver.as_secs_f64() / began.elapsed().max(Duration::from_millis(1)).as_secs_f64();
-    Ok((after.since(&before)?, after.files_since(&before), driver))
+    let of_users = pools_after.iter().filter(|(name, _)| !["internal", "default"].contains(&name.as_str()));
+    let pools = of_users.map(|(name, used)| {
+        let before = pools_before.get(name).copied().unwrap_or_default();
+        (name.clone(), used.saturating_sub(before).as_secs_f64() / seconds)
+    });
+    Ok(Measured {
+        load: after.since(&before)?,
+        files: after.files_since(&before),
+        driver: driver.as_secs_f64() / seconds,
+        pools: pools.collect(),
+    })
 }
 
 /// One user: transactions with time to think, until told to stop. What was done while it was measured, and all it was told.

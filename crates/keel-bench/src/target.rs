@@ -23,6 +23,13 @@ pub trait Server: Sync {
     fn database(&self, name: &str) -> Result<Box<dyn Server + Send>> {
         bail!("{} has one database only, not also {name}", self.name())
     }
+    /// Sessions of another login in a database of it, which are there. The server must outlive what this gives.
+    ///
+    /// # Errors
+    /// When it has none.
+    fn login(&self, _database: &str, user: &str, _password: &str) -> Result<Box<dyn Server + Send>> {
+        bail!("{} has no login {user}", self.name())
+    }
 }
 
 /// What a server says it is, in one line.

@@ -48,6 +48,11 @@ impl Server for Address {
         address.create_if_missing()?;
         Ok(Box::new(address))
     }
+
+    fn login(&self, database: &str, user: &str, password: &str) -> Result<Box<dyn Server + Send>> {
+        let (user, password, database) = (user.into(), password.into(), database.into());
+        Ok(Box::new(Address { user, password, database, ..self.clone() }))
+    }
 }
 
 impl Address {
@@ -276,6 +281,10 @@ impl Server for Keel {
 
     fn database(&self, name: &str) -> Result<Box<dyn Server + Send>> {
         self.address.database(name)
+    }
+
+    fn login(&self, database: &str, user: &str, password: &str) -> Result<Box<dyn Server + Send>> {
+        self.address.login(database, user, password)
     }
 }
 

@@ -142,7 +142,7 @@ fn used(server: &dyn Server) -> Duration {
 }
 
 /// Looks at a server's counters, if it is of a kind that has them.
-fn look(server: &dyn Server) -> Result<Option<Snapshot>> {
+pub(crate) fn look(server: &dyn Server) -> Result<Option<Snapshot>> {
     let mut connection = server.connect()?;
     match connection.dialect() {
         Dialect::TransactSql => Ok(Some(Snapshot::of(&mut *connection)?)),

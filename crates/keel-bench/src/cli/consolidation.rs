@@ -2,7 +2,7 @@
 
 use super::target::{Target, add_ratios};
 use super::{Run, Size, settings};
-use crate::consolidation::{Place, Step, step};
+use crate::consolidation::{Place, Step, pools, step};
 use crate::counters::Holds;
 use crate::report::{Better, Plot, Report, Table, median, number, papers};
 use crate::tpcc;
@@ -44,6 +44,9 @@ pub struct Consolidation {
     /// Random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// A login, a resource pool with an equal share of the processors and a workload group for each database
+    #[arg(long, conflicts_with = "server")]
+    pools: bool,
     #[command(flatten)]
     #[serde(flatten)]
     target: Target,
@@ -71,6 +74,10 @@ impl Consolidation {
                     let loaders = self.loaders as usize;
                     places.push(Place::build(&*target.server, name, self.settings(), loaders)?);
                 }
+                if self.pools {
+                    pools::set_up(&*target.server, &names)?;
+                    places.iter_mut().try_for_each(|place| place.use_login(&*target.server))?;
+                }
                 let mut steps = Vec::new();
                 for n in 1..=places.len() {
                     let settings = self.settings();
@@ -97,7 +104,7 @@ impl Consolidation {
     fn report(&self, run: &Run<'_>, mut report: Report, sides: &[Side]) -> Result<()> {
         for side in sides {
             side.figures(&mut report);
-            report.tables.extend([side.steps(), side.files()]);
+            report.tables.extend([side.steps(), side.server(), side.files()]);
         }
         add_ratios(&mut report, &[(TOTAL, None), (EACH, None)]);
         let ours = |at: usize, value: &dyn Fn(&Step) -> f64| {
@@ -187,43 +194,49 @@ impl Side {
     }
 
     fn steps(&self) -> Table {
+        let columns =
+            ["databases", "transactions/s", "per database", "loss per database %", "p50 ms", "p99 ms", "retries"];
+        let mut table = Table::new(&format!("{}: databases step by step", self.name), &columns).note(
+            "Medians over the runs. Loss: how much less a database does than the first did alone. Latency is of all transactions together, \
+             as users see it.",
+        );
+        for step in 0..self.count() {
+            let f = |value: &dyn Fn(&Step) -> f64| number(self.median(step, value));
+            table.row([
+                (step + 1).to_string(),
+                f(&Step::per_second),
+                f(&|s| s.per_second() / s.users.len() as f64),
+                format!("{:.1}", (1.0 - self.each(step)) * 100.0),
+                f(&|s| s.latency().quantile_us(0.5) as f64 / 1e3),
+                f(&|s| s.latency().quantile_us(0.99) as f64 / 1e3),
+                f(&|s| s.users.iter().map(|u| u.retries).sum::<u64>() as f64),
+            ]);
+        }
+        table
+    }
+
+    fn server(&self) -> Table {
         let columns = [
             "databases",
-            "transactions/s",
-            "per database",
-            "loss per database %",
             "batches/s",
             "IOPS",
             "per database",
             "log MB/s",
-            "p50 ms",
-            "p99 ms",
             "server's processors",
             "users' processors",
-            "retries",
         ];
-        let mut table = Table::new(&format!("{}: databases step by step", self.name), &columns).note(
-            "Medians over the runs. Loss: how much less a database does than the first did alone. Processors in cores, of the server and \
-             of the users beside it on this machine; latency as users see it.",
-        );
+        let mut table = Table::new(&format!("{}: what the server did", self.name), &columns)
+            .note("By its own counters. Processors in cores, of the server, and of the users beside it on this machine.");
         for step in 0..self.count() {
-            let n = (step + 1) as f64;
             let f = |value: &dyn Fn(&Step) -> f64| self.median(step, value);
-            let retries = f(&|s| s.users.iter().map(|u| u.retries).sum::<u64>() as f64);
             table.row([
                 (step + 1).to_string(),
-                number(f(&Step::per_second)),
-                number(f(&Step::per_second) / n),
-                format!("{:.1}", (1.0 - self.each(step)) * 100.0),
                 number(f(&|s| s.load.batches)),
                 number(f(&Step::iops)),
-                number(f(&Step::iops) / n),
+                number(f(&|s| s.iops() / s.users.len() as f64)),
                 number(f(&|s| s.load.log_bytes / 1e6)),
-                number(f(&|s| s.latency().quantile_us(0.5) as f64 / 1e3)),
-                number(f(&|s| s.latency().quantile_us(0.99) as f64 / 1e3)),
                 format!("{:.2}", f(&|s| s.load.processors)),
                 format!("{:.2}", f(&|s| s.driver)),
-                number(retries),
             ]);
         }
         table
@@ -282,10 +295,18 @@ fn plots(bench: &Consolidation, sides: &[Side]) -> Vec<Plot> {
         latency.add(&named("p50"), curve(side, &|s| s.latency().quantile_us(0.5) as f64 / 1e3));
         latency.add(&named("p99"), curve(side, &|s| s.latency().quantile_us(0.99) as f64 / 1e3));
         for (name, holds, reads) in LATENCIES {
-            files.add(&named(name), curve(side, &|s| mean_latency(s, holds, reads)));
+            let values = curve(side, &|s| mean_latency(s, holds, reads));
+            if values.iter().any(|value| value.is_finite()) {
+                files.add(&named(name), values);
+            }
         }
         processors.add(&named("server"), curve(side, &|s| s.load.processors));
         processors.add(&named("users"), curve(side, &|s| s.driver));
+        let pools = side.runs.last().and_then(|run| run.last()).map_or(&[][..], |step| &step.pools);
+        for (n, (name, _)) in pools.iter().enumerate() {
+            let of = |s: &Step| s.pools.get(n).map_or(f64::NAN, |(_, cores)| *cores);
+            processors.add(&named(&format!("pool {name}")), curve(side, &of));
+        }
         iops.add(&named("all files"), curve(side, &Step::iops));
     }
     vec![throughput, each, latency, files, iops, processors]

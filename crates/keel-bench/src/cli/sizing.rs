@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// What a machine must have for a load: disks, log, network, memory, processors, space, each with its formula
 ///
-/// The load is what a report of `keel bench tpcc` or `consolidation` measured, or what a running server says it does in an interval.
+/// The load is what a report of `keel bench tpcc`, `tpch` or `consolidation` measured, or what a running server says it does in an interval.
 /// Work per transaction is taken to stay as it was.
 #[derive(Args)]
 pub struct Sizing {
@@ -173,7 +173,7 @@ fn choose(report: &Report, case: Option<&str>) -> Result<(String, Load)> {
     let all = Load::of_report(report);
     if all.is_empty() {
         bail!(
-            "it is a report of `{}`; those of `tpcc` (without --transactions) and `consolidation` have figures named «load: …»",
+            "it is a report of `{}`; those of `tpcc` (without --transactions), `tpch` (without --secondary) and `consolidation` have figures named «load: …»",
             report.what
         );
     }

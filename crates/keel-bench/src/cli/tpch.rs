@@ -3,7 +3,10 @@
 use super::tpch_secondary::Oltp;
 use super::target::{Opened, Target, add_ratios};
 use super::{Run, settings};
+use crate::counters::Load;
 use crate::report::{Better, Plot, Report, Table, median, number, papers};
+use crate::target::Server;
+use crate::tpcc;
 use crate::tproch::{Answers, Loaded, Outcome, Place, Settings};
 use anyhow::{Result, anyhow, ensure};
 use clap::Args;
@@ -64,6 +67,7 @@ const THROUGHPUT: &str = "throughput × size";
 const MEAN: &str = "geometric mean of the power test";
 const LOAD: &str = "load";
 const INDEXES: &str = "indexes, keys and statistics";
+const PROCESSORS: &str = "server's processors in the throughput test";
 const QUERY: &str = "query, power test";
 
 impl Tpch {
@@ -95,8 +99,8 @@ impl Tpch {
                 side.agree(run, places, &mut answers, &mut report)?;
             }
             for databases in 1..=self.databases as usize {
-                for (side, (_, places)) in sides.iter_mut().zip(&opened) {
-                    side.measure(run, &places[..databases])?;
+                for (side, (target, places)) in sides.iter_mut().zip(&opened) {
+                    side.measure(run, &*target.server, &places[..databases])?;
                 }
             }
             for (side, (_, places)) in sides.iter().zip(&opened) {
@@ -150,11 +154,13 @@ struct Side {
     loads: Vec<Loaded>,
     /// By number of databases less one, then by repetition, then by database.
     steps: Vec<Vec<Vec<Outcome>>>,
+    /// What the server says it did in the throughput tests, by number of databases less one, then by repetition.
+    did: Vec<Vec<Load>>,
 }
 
 impl Side {
     fn new(name: String, databases: usize) -> Side {
-        Side { name, loads: Vec::new(), steps: vec![Vec::new(); databases] }
+        Side { name, loads: Vec::new(), steps: vec![Vec::new(); databases], did: vec![Vec::new(); databases] }
     }
 
     fn build(
@@ -195,9 +201,13 @@ impl Side {
     }
 
     /// Both tests in all these databases at once: in each the power test, and when all are through, the throughput test.
-    fn measure(&mut self, run: &Run<'_>, places: &[Place]) -> Result<()> {
+    fn measure(&mut self, run: &Run<'_>, server: &dyn Server, places: &[Place]) -> Result<()> {
         let powers = at_once(places, |place| place.power(&run.progress))?;
+        let before = tpcc::look(server)?;
         let throughputs = at_once(places, |place| place.throughput(&run.progress))?;
+        if let Some((before, after)) = before.zip(tpcc::look(server)?) {
+            self.did[places.len() - 1].push(after.since(&before)?);
+        }
         let both = powers.into_iter().zip(throughputs);
         let outcomes = both.map(|(power, throughput)| Outcome { power, throughput }).collect();
         self.steps[places.len() - 1].push(outcomes);
@@ -252,7 +262,21 @@ impl Side {
             let means: Vec<f64> =
                 self.steps[step].iter().flatten().map(|o| o.power.geometric_mean()).collect();
             add(MEAN, &case, "s", Better::Lower, &means);
+            let each = |load: &Load| load.processors;
+            add(PROCESSORS, &case, "cores", Better::Lower, &self.did[step].iter().map(each).collect::<Vec<_>>());
         }
+        self.figures_of_queries(report);
+        for (step, did) in self.did.iter().enumerate() {
+            if let Some(load) = did.last() {
+                load.figures(report, &self.name, &format!("{} databases", step + 1));
+            }
+        }
+    }
+
+    fn figures_of_queries(&self, report: &mut Report) {
+        let mut add = |name: &str, case: &str, unit: &str, better, samples: &[f64]| {
+            report.figure(name, &self.name, case, unit, better, samples);
+        };
         for (query, question) in QUESTIONS.iter().enumerate() {
             let case = format!("{:02} {}", query + 1, question.name);
             add(QUERY, &case, "s", Better::Lower, &self.query(query));
@@ -283,11 +307,13 @@ fn tests(bench: &Tpch, sides: &[Side]) -> Table {
         "of one, per database",
         "geometric mean s",
         "streams' seconds",
+        "server's processors",
         "retries",
     ];
     let mut table = Table::new("Tests", &columns).note(
         "Queries an hour × scale factor, of all databases together; medians over the runs. Power: one stream and two refreshes; throughput: \
-         the streams with refreshes beside them; the third is their geometric mean.",
+         the streams with refreshes beside them; the third is their geometric mean. Processors: cores that the server had in the throughput \
+         test, where it says so; what it lacks of the machine's, others had.",
     );
     for side in sides {
         let alone = side.total(bench.scale, 0, 2);
@@ -308,6 +334,7 @@ fn tests(bench: &Tpch, sides: &[Side]) -> Table {
                 format!("{:.3}", total / alone / (step + 1) as f64),
                 number(geometric_mean(means)),
                 number(median(&seconds)),
+                number(median(&side.did[step].iter().map(|load| load.processors).collect::<Vec<_>>())),
                 retries.to_string(),
             ]);
         }

@@ -10,9 +10,9 @@
 //! rows of an order can be made again when it is deleted. What was loaded and refreshed is added up ([`load::Tally`]), and
 //! [`check`] asks the server for the same sums. [`answers`] compares what two streams with the same parameters were told.
 //!
-//! Other than in the specification: comments are made of fewer words, which hold those that queries look for, about as often;
-//! the order of queries in a stream is the specification's for the power test, and drawn from the seed for the others; the
-//! first queries see refreshes of the same database only as its isolation level lets them.
+//! Other than in the specification: comments are made of fewer words, among them those that queries look for, about as often;
+//! the order of a stream's queries is the specification's for the power test, and drawn from the seed for the others; the
+//! refreshes of the throughput test begin with the streams.
 
 pub mod answers;
 pub mod check;
