@@ -121,15 +121,13 @@ pub const FIGURES: [LoadFigure; 13] = [
     figure("load: data files", "bytes", |l| &mut l.data_file_bytes),
 ];
 
-const COUNTERS: &str =
-    "SELECT RTRIM(counter_name), cntr_value FROM sys.dm_os_performance_counters WHERE RTRIM(instance_name) IN \
+const COUNTERS: &str = "SELECT RTRIM(counter_name), cntr_value FROM sys.dm_os_performance_counters WHERE RTRIM(instance_name) IN \
      ('', '_Total') AND counter_name IN ('Transactions/sec', 'Batch Requests/sec', 'Log Bytes Flushed/sec', 'Total Server Memory (KB)', \
      'User Connections')";
 
 const PROCESSOR: &str = "SELECT process_user_time_ms + process_kernel_time_ms FROM sys.dm_os_sys_info";
 
-const FILES: &str =
-    "SELECT COALESCE(DB_NAME(database_id), ''), file_id, num_of_reads, num_of_bytes_read, io_stall_read_ms, num_of_writes, \
+const FILES: &str = "SELECT COALESCE(DB_NAME(database_id), ''), file_id, num_of_reads, num_of_bytes_read, io_stall_read_ms, num_of_writes, \
      num_of_bytes_written, io_stall_write_ms, size_on_disk_bytes FROM sys.dm_io_virtual_file_stats(NULL, NULL) WHERE database_id > 4";
 
 /// Number of a log file.

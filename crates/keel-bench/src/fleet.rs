@@ -170,7 +170,13 @@ impl Fleet {
             node.start()?;
             nodes.push(node);
         }
-        let fleet = Fleet { nodes, session_timeout_seconds: 10, automatic: false, database: database.into(), more: 0 };
+        let fleet = Fleet {
+            nodes,
+            session_timeout_seconds: 10,
+            automatic: false,
+            database: database.into(),
+            more: 0,
+        };
         fleet.introduce()?;
         let mut first = fleet.nodes[0].session("master")?;
         first.execute(&format!("CREATE DATABASE [{database}]"))?;

@@ -66,7 +66,14 @@ pub struct Need {
 struct Needs(Vec<Need>);
 
 impl Needs {
-    fn add(&mut self, group: &'static str, what: &'static str, value: f64, unit: &'static str, formula: String) -> f64 {
+    fn add(
+        &mut self,
+        group: &'static str,
+        what: &'static str,
+        value: f64,
+        unit: &'static str,
+        formula: String,
+    ) -> f64 {
         self.0.push(Need { group, what, value, unit, formula });
         value
     }
@@ -149,14 +156,20 @@ fn disks(needs: &mut Needs, load: &Load, aim: &Aim, work: f64) {
         "log writes",
         load.log_writes * work,
         "/s",
-        format!("{:.1} measured × {work:.3}; each is as large as commits that wait together", load.log_writes),
+        format!(
+            "{:.1} measured × {work:.3}; each is as large as commits that wait together",
+            load.log_writes
+        ),
     );
     let iops = needs.add(
         "disks",
         "IOPS of the disks",
         reads + writes * work * aim.write_penalty,
         "/s",
-        format!("reads + {} × ({:.1} + {:.1}) × {work:.3}", aim.write_penalty, load.data_writes, load.log_writes),
+        format!(
+            "reads + {} × ({:.1} + {:.1}) × {work:.3}",
+            aim.write_penalty, load.data_writes, load.log_writes
+        ),
     );
     let moved = needs.add(
         "disks",
@@ -170,9 +183,10 @@ fn disks(needs: &mut Needs, load: &Load, aim: &Aim, work: f64) {
             load.write_bytes / 1e6
         ),
     );
-    for (what, each, all, unit) in
-        [("disks for the IOPS", aim.disk_iops, iops, "IOPS"), ("disks for the throughput", aim.disk_mb, moved, "MB/s")]
-    {
+    for (what, each, all, unit) in [
+        ("disks for the IOPS", aim.disk_iops, iops, "IOPS"),
+        ("disks for the throughput", aim.disk_mb, moved, "MB/s"),
+    ] {
         if let Some(each) = each {
             let formula = format!("{all:.1} {unit} / {each} {unit} of one, whole ones");
             needs.add("disks", what, (all / each).ceil().max(1.0), "", formula);
@@ -191,7 +205,13 @@ fn log(needs: &mut Needs, load: &Load, aim: &Aim, work: f64) -> (f64, f64) {
         "MB/s",
         format!("{:.3} MB/s measured × {work:.3}; a transaction made {per:.0} bytes", load.log_bytes / 1e6),
     );
-    needs.add("log", "log of a day", rate * 86_400.0 / 1e9, "GB", format!("{:.3} MB/s × 86,400 s", rate / 1e6));
+    needs.add(
+        "log",
+        "log of a day",
+        rate * 86_400.0 / 1e9,
+        "GB",
+        format!("{:.3} MB/s × 86,400 s", rate / 1e6),
+    );
     let file = rate * aim.log_backup_minutes * 60.0 * 2.0;
     needs.add(
         "log",

@@ -354,9 +354,7 @@ fn data(cell: Cell) -> Data<'static> {
             Data::Decimal { negative: digits < 0, magnitude: digits.unsigned_abs().into(), scale }
         }
         Cell::Text(s) => Data::Char(s.into_bytes().into()),
-        Cell::Date(day) => {
-            Data::Date(u32::try_from(i64::from(day) + UNIX_EPOCH_DAYS).unwrap_or_default())
-        }
+        Cell::Date(day) => Data::Date(u32::try_from(i64::from(day) + UNIX_EPOCH_DAYS).unwrap_or_default()),
         Cell::Timestamp(seconds) => {
             let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
             let days = u32::try_from(days + UNIX_EPOCH_DAYS).unwrap_or_default();
@@ -393,9 +391,7 @@ fn cell(value: Data<'_>) -> Cell {
             Cell::Decimal(if negative { -digits } else { digits }, scale)
         }
         Data::Money(m) => Cell::Decimal(m, 4),
-        Data::Date(days) => {
-            i32::try_from(i64::from(days) - UNIX_EPOCH_DAYS).map_or(Cell::Null, Cell::Date)
-        }
+        Data::Date(days) => i32::try_from(i64::from(days) - UNIX_EPOCH_DAYS).map_or(Cell::Null, Cell::Date),
         Data::Char(bytes) => Cell::Text(String::from_utf8_lossy(&bytes).into_owned()),
         Data::NChar(bytes) => Cell::Text(keel_tds::text::from_utf16le(&bytes)),
         _ => Cell::Null,

@@ -205,8 +205,7 @@ impl Place {
                     let (server, asked) = (self.read(), &asked);
                     scope.spawn(move || -> Result<Told> {
                         let mut connection = server.connect()?;
-                        let stream =
-                            Stream::new(number, settings.scale, settings.seed, connection.dialect());
+                        let stream = Stream::new(number, settings.scale, settings.seed, connection.dialect());
                         run(&mut *connection, &stream, |_, _| {
                             let nth = asked.fetch_add(1, Ordering::Relaxed);
                             progress.share(&format!("{}: throughput test", server.name()), nth, all);

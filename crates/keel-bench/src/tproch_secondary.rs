@@ -154,8 +154,7 @@ fn phases(
 
 /// Looks at the queues until told to stop.
 fn watch(fleet: &Fleet, load: &Load, stop: &AtomicBool, streams: &AtomicBool) -> Result<Vec<Sample>> {
-    let (mut primary, mut secondary) =
-        (fleet.nodes[0].session("master")?, fleet.nodes[1].session("master")?);
+    let (mut primary, mut secondary) = (fleet.nodes[0].session("master")?, fleet.nodes[1].session("master")?);
     let (began, before) = (Instant::now(), load.done());
     let mut samples = Vec::new();
     loop {
@@ -192,7 +191,10 @@ fn bounded(samples: &[Sample]) -> Vec<String> {
     let most = |of: &[i64]| of.iter().copied().max().unwrap_or(0);
     let (first, second) = (most(first), most(second));
     let grows = second > 2 * first + BURST_KB;
-    grows.then(|| format!("at most {first} KB in the first half, {second} KB in the second")).into_iter().collect()
+    grows
+        .then(|| format!("at most {first} KB in the first half, {second} KB in the second"))
+        .into_iter()
+        .collect()
 }
 
 fn check(
@@ -214,7 +216,10 @@ fn check(
     let ledger = tpcc::check_copy(&mut fleet.nodes[1].session(OLTP)?, told, settings.oltp)?;
     Ok(vec![
         ("streams with the same parameters are told the same by both copies", told_alike),
-        ("every table has the rows and the sum that loading and refreshes must leave, and rows belong together", place.check()?),
+        (
+            "every table has the rows and the sum that loading and refreshes must leave, and rows belong together",
+            place.check()?,
+        ),
         ("the secondary holds what TPROC-C users were told, and nothing else", ledger),
         ("the redo queue does not grow while streams read", bounded(samples)),
     ])
@@ -222,7 +227,9 @@ fn check(
 
 /// Waits until a copy shows a row that is written now.
 fn caught_up(primary: &mut TdsConnection, secondary: &mut TdsConnection) -> Result<()> {
-    primary.execute("DROP TABLE IF EXISTS dbo.keel_bench_last; CREATE TABLE dbo.keel_bench_last (n int NOT NULL)")?;
+    primary.execute(
+        "DROP TABLE IF EXISTS dbo.keel_bench_last; CREATE TABLE dbo.keel_bench_last (n int NOT NULL)",
+    )?;
     let sql = "SELECT COUNT(*) FROM sys.tables WHERE name = 'keel_bench_last'";
     until("the secondary has all that was committed", || Ok(number(secondary, sql)? == Some(1)))
 }

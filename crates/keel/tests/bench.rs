@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
 
 use keel_bench::report::Report;
+use keel_workload::Connection as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A directory of a test's own; removed when dropped.
@@ -226,9 +228,23 @@ fn a_machine_is_sized_by_a_server_that_runs() {
             .output()
             .unwrap()
     };
-    let output = size();
+    let idle = size();
+    let said = String::from_utf8_lossy(&idle.stderr);
+    assert!(!idle.status.success() && said.contains("no transaction was measured"), "{said}");
+    let stop = AtomicBool::new(false);
+    let output = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut session = server.address().session(&server.address().database).unwrap();
+            session.execute("CREATE TABLE t (n int NOT NULL)").unwrap();
+            while !stop.load(Ordering::Relaxed) {
+                session.execute("INSERT t VALUES (1)").unwrap();
+            }
+        });
+        let output = size();
+        stop.store(true, Ordering::Relaxed);
+        output
+    });
     let text = String::from_utf8_lossy(&output.stdout);
-    // Looking at the counters is work of its own, so there is something to size from.
     assert!(output.status.success() && text.contains("watched for 1 s"), "{output:?}");
     assert!(text.contains("of each replica") && text.contains("1 databases"), "{text}");
 }

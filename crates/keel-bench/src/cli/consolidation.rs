@@ -59,7 +59,10 @@ impl Consolidation {
     /// Runs it.
     pub(super) fn run(mut self, run: &Run<'_>) -> Result<()> {
         let names = self.target.databases_or("consolidation", self.databases);
-        ensure!(!self.target.has_postgres(), "only a server with the product's views can be asked for its files' latency");
+        ensure!(
+            !self.target.has_postgres(),
+            "only a server with the product's views can be asked for its files' latency"
+        );
         let mut report = Report::new("consolidation", "Databases added step by step", settings(&self)?);
         let mut sides: Vec<Side> = Vec::new();
         for _ in 0..self.target.repeat {
@@ -194,8 +197,15 @@ impl Side {
     }
 
     fn steps(&self) -> Table {
-        let columns =
-            ["databases", "transactions/s", "per database", "loss per database %", "p50 ms", "p99 ms", "retries"];
+        let columns = [
+            "databases",
+            "transactions/s",
+            "per database",
+            "loss per database %",
+            "p50 ms",
+            "p99 ms",
+            "retries",
+        ];
         let mut table = Table::new(&format!("{}: databases step by step", self.name), &columns).note(
             "Medians over the runs. Loss: how much less a database does than the first did alone. Latency is of all transactions together, \
              as users see it.",
@@ -283,7 +293,8 @@ fn plots(bench: &Consolidation, sides: &[Side]) -> Vec<Plot> {
     let mut processors = new("Processors", "cores");
     let mut iops = new("Reads and writes of all files", "1/s");
     for side in sides {
-        let named = |what: &str| if sides.len() == 1 { what.to_owned() } else { format!("{}, {what}", side.name) };
+        let named =
+            |what: &str| if sides.len() == 1 { what.to_owned() } else { format!("{}, {what}", side.name) };
         let measured = curve(side, &Step::per_second);
         let alone = measured.first().copied().unwrap_or(f64::NAN);
         throughput.add(&named("measured"), measured);

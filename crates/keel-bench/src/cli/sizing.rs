@@ -29,7 +29,14 @@ pub struct Sizing {
     #[arg(short = 'U', long, value_name = "LOGIN", default_value = "sa")]
     user: String,
     /// Password there; better given in SQLCMDPASSWORD
-    #[arg(short = 'P', long, env = "SQLCMDPASSWORD", hide_env_values = true, default_value = "", hide_default_value = true)]
+    #[arg(
+        short = 'P',
+        long,
+        env = "SQLCMDPASSWORD",
+        hide_env_values = true,
+        default_value = "",
+        hide_default_value = true
+    )]
     password: String,
     /// How long it is watched
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -177,7 +184,8 @@ fn choose(report: &Report, case: Option<&str>) -> Result<(String, Load)> {
             report.what
         );
     }
-    let cases = || all.iter().map(|(target, case, _)| format!("'{case}' of {target}")).collect::<Vec<_>>().join(", ");
+    let cases =
+        || all.iter().map(|(target, case, _)| format!("'{case}' of {target}")).collect::<Vec<_>>().join(", ");
     let fits = all.iter().filter(|(_, of, _)| case.is_none_or(|case| case == of));
     let most = fits.max_by(|(_, _, a), (_, _, b)| a.transactions.total_cmp(&b.transactions));
     let (target, case, load) = most.with_context(|| format!("no such case; there are {}", cases()))?;

@@ -1,7 +1,7 @@
 //! `keel bench tpch`.
 
-use super::tpch_secondary::Oltp;
 use super::target::{Opened, Target, add_ratios};
+use super::tpch_secondary::Oltp;
 use super::{Run, settings};
 use crate::counters::Load;
 use crate::report::{Better, Plot, Report, Table, median, number, papers};
@@ -113,7 +113,8 @@ impl Tpch {
     /// Each pair of refreshes deletes orders that nobody has deleted before.
     fn enough_orders(&self, asked: Settings) -> Result<()> {
         // On a secondary the throughput test is run twice, and no power test.
-        let pairs = i64::from(self.databases) * (1 + i64::from(asked.streams)).max(2 * i64::from(asked.streams));
+        let pairs =
+            i64::from(self.databases) * (1 + i64::from(asked.streams)).max(2 * i64::from(asked.streams));
         let there = PAIRS_MAX.min(asked.scale.orders() / asked.scale.refreshed());
         ensure!(
             pairs <= there,
@@ -128,7 +129,8 @@ impl Tpch {
         for side in sides {
             side.figures(self, &mut report);
         }
-        let ratios = [(COMPOSITE, None), (POWER, None), (THROUGHPUT, None), (MEAN, None), (LOAD, None), (QUERY, None)];
+        let ratios =
+            [(COMPOSITE, None), (POWER, None), (THROUGHPUT, None), (MEAN, None), (LOAD, None), (QUERY, None)];
         add_ratios(&mut report, &ratios);
         report.tables.extend([tests(self, sides), queries(sides)]);
         let ours = [0, 2].map(|at| {
@@ -194,7 +196,8 @@ impl Side {
     ) -> Result<()> {
         for place in places {
             run.progress.say(&format!("{}: the same questions on several connections", self.name));
-            let what = "streams with the same parameters are told the same, in every database and by every server";
+            let what =
+                "streams with the same parameters are told the same, in every database and by every server";
             report.check(what, &place.agree(answers)?);
         }
         Ok(())
@@ -263,7 +266,13 @@ impl Side {
                 self.steps[step].iter().flatten().map(|o| o.power.geometric_mean()).collect();
             add(MEAN, &case, "s", Better::Lower, &means);
             let each = |load: &Load| load.processors;
-            add(PROCESSORS, &case, "cores", Better::Lower, &self.did[step].iter().map(each).collect::<Vec<_>>());
+            add(
+                PROCESSORS,
+                &case,
+                "cores",
+                Better::Lower,
+                &self.did[step].iter().map(each).collect::<Vec<_>>(),
+            );
         }
         self.figures_of_queries(report);
         for (step, did) in self.did.iter().enumerate() {

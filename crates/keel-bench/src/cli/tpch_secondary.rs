@@ -62,7 +62,9 @@ impl Oltp {
         figures(&mut report, &outcome, factor);
         report.tables.extend([streams(&outcome, factor), users(&outcome)]);
         report.plots.extend([queues(&outcome.samples), pace(&outcome.samples), queries(&outcome)]);
-        report.notes.push("Derived from TPC-H and TPC-C; not comparable with their published results.".into());
+        report
+            .notes
+            .push("Derived from TPC-H and TPC-C; not comparable with their published results.".into());
         run.finish(report)
     }
 
@@ -106,15 +108,30 @@ fn figures(report: &mut Report, outcome: &Outcome, factor: f64) {
     let alone = f64::midpoint(before, after);
     add("transactions beside streams / without", "", "", Better::Higher, beside / alone);
     add(REDO, "beside the streams", "KB", Better::Lower, most(&outcome.samples, |s| s.redo_queue_kb));
-    add("send queue, most", "beside the streams", "KB", Better::Lower, most(&outcome.samples, |s| s.send_queue_kb));
+    add(
+        "send queue, most",
+        "beside the streams",
+        "KB",
+        Better::Lower,
+        most(&outcome.samples, |s| s.send_queue_kb),
+    );
     let rate = outcome.loaded.rows as f64 / outcome.loaded.seconds;
     add("load", "", "rows/s", Better::Higher, rate);
 }
 
 fn streams(outcome: &Outcome, factor: f64) -> Table {
-    let columns = ["", "streams", "seconds", "throughput × size", "geometric mean s", "queries again", "refreshes again"];
-    let mut table = Table::new("Streams on the secondary", &columns)
-        .note("Throughput is queries an hour × scale factor. Refreshes are written at the primary meanwhile.");
+    let columns = [
+        "",
+        "streams",
+        "seconds",
+        "throughput × size",
+        "geometric mean s",
+        "queries again",
+        "refreshes again",
+    ];
+    let mut table = Table::new("Streams on the secondary", &columns).note(
+        "Throughput is queries an hour × scale factor. Refreshes are written at the primary meanwhile.",
+    );
     for (name, of) in [("without users", &outcome.quiet), ("beside users", &outcome.busy)] {
         let all = of.streams.iter().flat_map(|told| told.seconds);
         table.row([
@@ -131,7 +148,8 @@ fn streams(outcome: &Outcome, factor: f64) -> Table {
 }
 
 fn users(outcome: &Outcome) -> Table {
-    let mut table = Table::new("Users at the primary", &["", "transactions/s", "beside the mean without streams"]);
+    let mut table =
+        Table::new("Users at the primary", &["", "transactions/s", "beside the mean without streams"]);
     let [before, beside, after] = outcome.transactions;
     let alone = f64::midpoint(before, after);
     for (name, rate) in [("before the streams", before), ("beside the streams", beside), ("after", after)] {
@@ -164,8 +182,12 @@ fn pace(samples: &[Sample]) -> Plot {
         (pair[1].transactions - pair[0].transactions) as f64 / (pair[1].second - pair[0].second)
     };
     let pairs: Vec<&[&Sample]> = looks.windows(2).collect();
-    let mut plot =
-        Plot::new("Transactions at the primary", "second", "1/s", pairs.iter().map(|p| p[1].second).collect());
+    let mut plot = Plot::new(
+        "Transactions at the primary",
+        "second",
+        "1/s",
+        pairs.iter().map(|p| p[1].second).collect(),
+    );
     for (name, wanted) in [("without streams", false), ("while streams read", true)] {
         let values = pairs.iter().map(|p| if p[1].streams == wanted { rate(p) } else { f64::NAN });
         plot.add(name, values);

@@ -47,9 +47,12 @@ pub fn of_login(server: &dyn Server, database: &str) -> Result<Box<dyn Server + 
 /// # Errors
 /// What the server says.
 pub fn used(session: &mut dyn Connection) -> Result<BTreeMap<String, Duration>> {
-    let rows = session.query("SELECT name, total_cpu_usage_ms FROM sys.dm_resource_governor_resource_pools")?;
+    let rows =
+        session.query("SELECT name, total_cpu_usage_ms FROM sys.dm_resource_governor_resource_pools")?;
     let used = |row: &Vec<Cell>| match &row[..] {
-        [Cell::Text(name), Cell::Int(ms)] => Some((name.clone(), Duration::from_millis(u64::try_from(*ms).ok()?))),
+        [Cell::Text(name), Cell::Int(ms)] => {
+            Some((name.clone(), Duration::from_millis(u64::try_from(*ms).ok()?)))
+        }
         _ => None,
     };
     Ok(rows.iter().filter_map(used).collect())

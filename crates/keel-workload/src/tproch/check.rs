@@ -57,7 +57,10 @@ pub fn tally(connection: &mut dyn Connection, expected: &Tally) -> Result<Vec<Vi
     let broken = TABLES.iter().zip(expected.0.iter().zip(&there.0)).filter(|(_, (wanted, is))| wanted != is);
     let say = |(table, (wanted, is)): (&Table, (&Sum, &Sum))| {
         let Table { name, summed, .. } = table;
-        format!("{name}: {} rows, {summed} of all {}; not {} and {}", is.rows, is.sum, wanted.rows, wanted.sum)
+        format!(
+            "{name}: {} rows, {summed} of all {}; not {} and {}",
+            is.rows, is.sum, wanted.rows, wanted.sum
+        )
     };
     Ok(broken.map(say).collect())
 }

@@ -162,16 +162,19 @@ fn parameters(query: usize, scale: Scale, rng: &mut Rng) -> Vec<String> {
             let quantities =
                 [1..=10, 10..=20, 20..=30].map(|range: std::ops::RangeInclusive<i32>| rng.i32(range));
             let brands = [(); 3].map(|()| brand(rng));
-            brands.into_iter().zip(quantities).flat_map(|(b, q)| [b, q.to_string(), (q + 10).to_string()]).collect()
+            brands
+                .into_iter()
+                .zip(quantities)
+                .flat_map(|(b, q)| [b, q.to_string(), (q + 10).to_string()])
+                .collect()
         }
-        20 => [
-            vec![one(rng, &COLORS).into(), nation(rng).0.into()],
-            span(rng.i32(1993..=1997), 1, 12),
-        ]
-        .concat(),
+        20 => {
+            [vec![one(rng, &COLORS).into(), nation(rng).0.into()], span(rng.i32(1993..=1997), 1, 12)].concat()
+        }
         21 => vec![nation(rng).0.into()],
         _ => {
-            let codes = rng.choose_multiple(10..10 + NATIONS.len(), 7).into_iter().map(|code| format!("'{code}'"));
+            let codes =
+                rng.choose_multiple(10..10 + NATIONS.len(), 7).into_iter().map(|code| format!("'{code}'"));
             vec![codes.collect::<Vec<_>>().join(", ")]
         }
     }

@@ -182,7 +182,8 @@ mod tests {
 
     #[test]
     fn a_row_is_written_as_sql_has_it() {
-        let row = [Cell::Int(7), Cell::Decimal(-1_205, 2), Cell::Text("it's".into()), Cell::Date(0), Cell::Null];
+        let row =
+            [Cell::Int(7), Cell::Decimal(-1_205, 2), Cell::Text("it's".into()), Cell::Date(0), Cell::Null];
         assert_eq!(tuple(&row), "(7, -12.05, 'it''s', '1970-01-01', NULL)");
     }
 }

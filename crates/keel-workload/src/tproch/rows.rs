@@ -111,15 +111,7 @@ pub fn supplier(scale: Scale, seed: u64, key: i64) -> Vec<Cell> {
         comment.replace_range(..said.len(), &said);
     }
     let name = format!("Supplier#{key:09}");
-    vec![
-        Cell::Int(key),
-        text(name),
-        text(address),
-        Cell::Int(nation as i64),
-        phone,
-        balance,
-        text(comment),
-    ]
+    vec![Cell::Int(key), text(name), text(address), Cell::Int(nation as i64), phone, balance, text(comment)]
 }
 
 /// Price of one piece of a part, in hundredths.

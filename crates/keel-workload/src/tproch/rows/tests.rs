@@ -31,7 +31,11 @@ fn a_row_depends_on_seed_table_and_key_alone() {
     assert_ne!(customer(SEED, 77)[1..], customer(SEED, 78)[1..]);
     assert_ne!(customer(SEED, 77), customer(SEED + 1, 77));
     assert_eq!(order(SCALE, SEED, 9, 0).lines, order(SCALE, SEED, 9, 0).lines);
-    assert_ne!(order(SCALE, SEED, 9, 0).lines, order(SCALE, SEED, 9, 1).lines, "a refresh's orders are others");
+    assert_ne!(
+        order(SCALE, SEED, 9, 0).lines,
+        order(SCALE, SEED, 9, 1).lines,
+        "a refresh's orders are others"
+    );
 }
 
 #[test]
@@ -76,7 +80,13 @@ fn an_order_and_its_lines_agree() {
             open += usize::from(status == "O");
         }
         assert_eq!((int(&order.row[3]), order.total), (total, total));
-        let status = if open == 0 { "F" } else if open == order.lines.len() { "O" } else { "P" };
+        let status = if open == 0 {
+            "F"
+        } else if open == order.lines.len() {
+            "O"
+        } else {
+            "P"
+        };
         assert_eq!(word(&order.row[2]), status);
     }
     let all: i32 = counts.iter().sum();
@@ -113,7 +123,10 @@ fn columns_are_spread_evenly_over_their_words() {
         let counts: Vec<u32> = seen.iter().filter(|((c, _), _)| *c == column).map(|(_, n)| *n).collect();
         assert_eq!(counts.len(), words, "column {column}");
         let mean = parts as f64 / words as f64;
-        assert!(counts.iter().all(|n| (f64::from(*n) / mean - 1.0).abs() < 0.6), "column {column}: {counts:?}");
+        assert!(
+            counts.iter().all(|n| (f64::from(*n) / mean - 1.0).abs() < 0.6),
+            "column {column}: {counts:?}"
+        );
     }
 }
 
@@ -137,7 +150,8 @@ fn what_queries_look_for_in_comments_is_there_about_as_often_as_it_should() {
 fn lengths_fit_their_columns() {
     for key in 1..=500 {
         let lengths = |row: Vec<Cell>, most: &[usize]| {
-            let texts = row.iter().filter_map(|cell| if let Cell::Text(t) = cell { Some(t.len()) } else { None });
+            let texts =
+                row.iter().filter_map(|cell| if let Cell::Text(t) = cell { Some(t.len()) } else { None });
             assert!(texts.zip(most).all(|(length, most)| length <= *most));
         };
         lengths(supplier(SCALE, SEED, key), &[25, 40, 15, 101]);
