@@ -345,9 +345,10 @@ pub fn answers_of(server: &dyn Server, settings: Settings, number: u32) -> Resul
 /// What is different about answers to the same queries.
 #[must_use]
 pub fn differences(expected: &Answers, told: &Answers, who: &str) -> Vec<String> {
-    let pairs = expected.iter().zip(told).zip(1..);
-    let difference = |((a, b), query): ((&Vec<Vec<Cell>>, &Vec<Vec<Cell>>), usize)| {
-        answers::difference(a, b).map(|text| format!("{who}: query {query} has two answers: {text}"))
-    };
-    pairs.filter_map(difference).collect()
+    let mut found = Vec::new();
+    for (query, (a, b)) in (1..).zip(expected.iter().zip(told)) {
+        let difference = answers::difference(a, b);
+        found.extend(difference.map(|text| format!("{who}: query {query} has two answers: {text}")));
+    }
+    found
 }

@@ -26,7 +26,7 @@ fn sorted(rows: &[Vec<Cell>]) -> Vec<&Vec<Cell>> {
         let whole = row.iter().filter(|cell| !matches!(cell, Cell::Decimal(..)));
         let fractions = row.iter().filter(|cell| matches!(cell, Cell::Decimal(..)));
         (
-            whole.map(|cell| plain(cell)).collect::<Vec<_>>(),
+            whole.map(plain).collect::<Vec<_>>(),
             fractions.map(|cell| format!("{:024.3}", value(cell).unwrap_or(0.0))).collect::<Vec<_>>(),
         )
     });
