@@ -118,6 +118,8 @@ impl Place {
             progress.say(&format!("{}: {what}", server.name()));
         })?;
         let index_seconds = began.elapsed().as_secs_f64();
+        // Rows are read from data files, as they are sooner or later on every server, not from what was just loaded into memory.
+        first.execute("CHECKPOINT")?;
         let loaded = Loaded { rows: expected.rows(), seconds, index_seconds };
         let state = Mutex::new(State { expected, pairs: 0 });
         Ok((Place { server, copy: None, settings, state }, loaded))
