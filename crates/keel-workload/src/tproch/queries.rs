@@ -1,5 +1,9 @@
 //! The 22 queries with parameters drawn for each stream (section 2.4), and their order in a stream.
 
+mod questions;
+
+pub use questions::QUESTIONS;
+
 use super::words::{
     COLORS, CONTAINERS_1, CONTAINERS_2, KINDS, MODES, NATIONS, REGIONS, SEGMENTS, THINGS, TYPES_1, TYPES_2,
     TYPES_3, one,
@@ -18,9 +22,6 @@ pub struct Question {
     /// The text with `:1`, `:2`… for its parameters, and `YEAR(x)`, which the dialects spell differently.
     text: &'static str,
 }
-
-/// All, by number from 0.
-pub static QUESTIONS: [Question; 22] = include!("questions.rs");
 
 /// The queries of one stream.
 pub struct Stream {

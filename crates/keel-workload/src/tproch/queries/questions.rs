@@ -1,6 +1,10 @@
-// The 22 questions of section 2.4, as included by `queries`. Days and the ends of spans of days come as parameters, so that both
-// dialects compare with plain literals.
-[
+//! The 22 questions of section 2.4. Days and the ends of spans of days come as parameters, so that both dialects compare with plain
+//! literals.
+
+use super::Question;
+
+/// All, by number from 0.
+pub static QUESTIONS: [Question; 22] = [
     Question {
         name: "pricing summary",
         top: 0,
@@ -221,4 +225,4 @@
                 AND NOT EXISTS (SELECT * FROM orders WHERE o_custkey = c_custkey)) AS idle
             GROUP BY code ORDER BY code",
     },
-]
+];
