@@ -4,8 +4,10 @@
 //! the `postgres` feature, PostgreSQL started for the occasion in a scratch directory. A figure is a ratio between
 //! two systems measured in turn on one machine in one run; absolute numbers are printed beside it.
 //!
-//! One server: [`tpcc`], [`point`], [`crash`], [`memory`], [`recovery`], [`steady`]. Several that form an availability group
-//! ([`fleet`]): [`sync_cost`], [`catch_up`], [`thin_link`], [`seeding`], [`failover`], [`soak`], [`histories`].
+//! One server: [`tpcc`], [`tproch`], [`consolidation`], [`point`], [`crash`], [`memory`], [`recovery`], [`steady`]. Several that form an availability group
+//! ([`fleet`]): [`tproch_secondary`], [`sync_cost`], [`catch_up`], [`thin_link`], [`seeding`], [`failover`], [`soak`], [`histories`].
+//!
+//! [`counters`] are what a server says it did, and [`sizing`] what a machine must have for more of it (`keel size`).
 //!
 //! [`cli`] is `keel bench`: it runs one of them and makes a [`report`] of what it gave, which is all that anybody reads.
 //!
