@@ -152,6 +152,8 @@ pub struct Fleet {
     /// FAILOVER_MODE of replicas added from now on is AUTOMATIC.
     pub automatic: bool,
     database: String,
+    /// Databases that were added to the group.
+    more: usize,
 }
 
 impl Fleet {
@@ -168,7 +170,13 @@ impl Fleet {
             node.start()?;
             nodes.push(node);
         }
-        let fleet = Fleet { nodes, session_timeout_seconds: 10, automatic: false, database: database.into() };
+        let fleet = Fleet {
+            nodes,
+            session_timeout_seconds: 10,
+            automatic: false,
+            database: database.into(),
+            more: 0,
+        };
         fleet.introduce()?;
         let mut first = fleet.nodes[0].session("master")?;
         first.execute(&format!("CREATE DATABASE [{database}]"))?;
@@ -231,6 +239,16 @@ impl Fleet {
         ))
     }
 
+    /// Adds a second database of the primary to the group, before it has secondaries.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn add_database(&mut self, name: &str) -> Result<()> {
+        self.nodes[0].run(&format!("ALTER AVAILABILITY GROUP {GROUP} ADD DATABASE [{name}]"))?;
+        self.more += 1;
+        Ok(())
+    }
+
     /// Adds an instance to the group; its copy is seeded from then on.
     ///
     /// # Errors
@@ -256,7 +274,8 @@ impl Fleet {
             mode.settled()
         );
         let mut session = self.nodes[primary].session("master")?;
-        until(&format!("{name} has all there is"), || Ok(number(&mut session, &sql)? == Some(1)))
+        let all = 1 + self.more as i64;
+        until(&format!("{name} has all there is"), || Ok(number(&mut session, &sql)? == Some(all)))
     }
 
     /// Ends the group on the primary, which keeps its database, and removes the others' copies.

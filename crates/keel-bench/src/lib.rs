@@ -4,8 +4,10 @@
 //! the `postgres` feature, PostgreSQL started for the occasion in a scratch directory. A figure is a ratio between
 //! two systems measured in turn on one machine in one run; absolute numbers are printed beside it.
 //!
-//! One server: [`tpcc`], [`point`], [`crash`], [`memory`], [`recovery`], [`steady`]. Several that form an availability group
-//! ([`fleet`]): [`sync_cost`], [`catch_up`], [`thin_link`], [`seeding`], [`failover`], [`soak`], [`histories`].
+//! One server: [`tpcc`], [`tproch`], [`consolidation`], [`point`], [`crash`], [`memory`], [`recovery`], [`steady`]. Several that form an availability group
+//! ([`fleet`]): [`tproch_secondary`], [`sync_cost`], [`catch_up`], [`thin_link`], [`seeding`], [`failover`], [`soak`], [`histories`].
+//!
+//! [`counters`] are what a server says it did, and [`sizing`] what a machine must have for more of it (`keel size`).
 //!
 //! [`cli`] is `keel bench`: it runs one of them and makes a [`report`] of what it gave, which is all that anybody reads.
 //!
@@ -17,6 +19,8 @@ use std::process::{Command, Stdio};
 pub mod broom;
 pub mod catch_up;
 pub mod cli;
+pub mod consolidation;
+pub mod counters;
 pub mod crash;
 pub mod failover;
 pub mod fleet;
@@ -31,6 +35,7 @@ pub mod progress;
 pub mod recovery;
 pub mod report;
 pub mod seeding;
+pub mod sizing;
 pub mod soak;
 pub mod steady;
 pub mod sync_cost;
@@ -38,6 +43,8 @@ pub mod target;
 pub mod tds;
 pub mod thin_link;
 pub mod tpcc;
+pub mod tproch;
+pub mod tproch_secondary;
 pub mod writers;
 
 #[cfg(feature = "postgres")]

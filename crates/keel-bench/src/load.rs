@@ -1,7 +1,7 @@
 //! TPROC-C terminals in the background of something else that is measured.
 
 use crate::target::Server;
-use crate::tpcc::Settings;
+use crate::tpcc::{Settings, think};
 use anyhow::{Result, anyhow};
 use keel_workload::tpcc::run::{Ledger, Terminal};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -46,6 +46,7 @@ pub fn during<T>(
                     while !load.stop.load(Ordering::Relaxed) {
                         terminal.step(&mut *connection)?;
                         load.done.fetch_add(1, Ordering::Relaxed);
+                        think(terminal.think_time(settings.think), &load.stop);
                     }
                     Ok(terminal.ledger)
                 })

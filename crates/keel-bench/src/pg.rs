@@ -4,8 +4,9 @@
 use crate::machines::is_root;
 use crate::target::Server;
 use anyhow::{Context, Result, bail};
+use keel_workload::tproch::rows::date_of;
 use keel_workload::{CallError, Cell, Connection, Dialect};
-use postgres::types::{ToSql, Type};
+use postgres::types::{FromSql, ToSql, Type};
 use postgres::{Client, NoTls, Statement};
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -153,6 +154,33 @@ impl Server for Cluster {
     fn pids(&self) -> Vec<u32> {
         self.postmaster().map(crate::process::family).unwrap_or_default()
     }
+
+    fn database(&self, name: &str) -> Result<Box<dyn Server + Send>> {
+        let place = Database { port: self.port, name: name.into() };
+        let there = format!("SELECT 1 FROM pg_database WHERE datname = '{name}'");
+        let mut session = self.connect()?;
+        if session.query(&there)?.is_empty() {
+            session.execute(&format!("CREATE DATABASE {name}"))?;
+        }
+        Ok(Box::new(place))
+    }
+}
+
+/// A database of a cluster.
+struct Database {
+    port: u16,
+    name: String,
+}
+
+impl Server for Database {
+    fn name(&self) -> String {
+        "PostgreSQL".into()
+    }
+
+    fn connect(&self) -> Result<Box<dyn Connection + Send>> {
+        let at = format!("host=127.0.0.1 port={} user=postgres dbname={}", self.port, self.name);
+        Ok(Box::new(PgConnection::open(&at)?))
+    }
 }
 
 /// Where the newest version's programs are.
@@ -205,6 +233,7 @@ fn text(cell: &Cell) -> Option<String> {
         Cell::Int(i) => Some(i.to_string()),
         Cell::Decimal(digits, scale) => Some(decimal(*digits, *scale)),
         Cell::Text(s) => Some(s.clone()),
+        Cell::Date(day) => Some(date_of(*day).to_string()),
         // PostgreSQL's own spelling of seconds since the epoch is not accepted by COPY; the loads use one moment.
         Cell::Timestamp(_) => Some("2023-11-14 22:13:20".into()),
     }
@@ -302,13 +331,67 @@ impl Connection for PgConnection {
     }
 }
 
-/// Integers and texts are read; other types are not asked for by the workloads and come back as NULL.
+/// A value of `numeric`.
+struct Numeric(Cell);
+
+/// Decimals of a [`Numeric`]; what is behind them is cut off.
+const DECIMALS: u32 = 9;
+
+/// `numeric` as the server sends it: how many digits of base 10,000 follow, the power of the first, sign, decimals to show, digits.
+fn numeric(raw: &[u8]) -> Option<Cell> {
+    let mut words = raw.chunks_exact(2).map(|two| i16::from_be_bytes([two[0], two[1]]));
+    let (_digits, weight, sign, _shown) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let mut value = 0i128;
+    for (digit, place) in words.zip(0..) {
+        // Decimal places that the digit's last one is above the last that is kept.
+        let above = (i32::from(weight) - place) * 4 + DECIMALS as i32;
+        value += match above {
+            0.. => i128::from(digit).checked_mul(10_i128.checked_pow(above as u32)?)?,
+            -3..0 => i128::from(digit) / 10_i128.pow(above.unsigned_abs()),
+            _ => 0,
+        };
+    }
+    let mut scale = DECIMALS;
+    while i64::try_from(value).is_err() && scale > 0 {
+        value /= 10;
+        scale -= 1;
+    }
+    let value = i64::try_from(value).ok()?;
+    Some(Cell::Decimal(if sign == 0 { value } else { -value }, scale as u8))
+}
+
+impl FromSql<'_> for Numeric {
+    fn from_sql(_: &Type, raw: &[u8]) -> Result<Numeric, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Numeric(numeric(raw).ok_or("a numeric that is none, or too large")?))
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::NUMERIC
+    }
+}
+
+/// A value of `date`: days since 2000-01-01, which is day 10,957 since 1970-01-01.
+struct Day(Cell);
+
+impl FromSql<'_> for Day {
+    fn from_sql(_: &Type, raw: &[u8]) -> Result<Day, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Day(Cell::Date(i32::from_be_bytes(raw.try_into()?).saturating_add(10_957))))
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::DATE
+    }
+}
+
+/// Numbers, days and texts are read; other types are not asked for by the workloads and come back as NULL.
 fn cell(row: &postgres::Row, i: usize) -> Cell {
     let int = |n: Option<i64>| n.map_or(Cell::Null, Cell::Int);
     match *row.columns()[i].type_() {
         Type::INT2 => int(row.try_get::<_, Option<i16>>(i).ok().flatten().map(i64::from)),
         Type::INT4 => int(row.try_get::<_, Option<i32>>(i).ok().flatten().map(i64::from)),
         Type::INT8 => int(row.try_get(i).ok().flatten()),
+        Type::NUMERIC => row.try_get::<_, Option<Numeric>>(i).ok().flatten().map_or(Cell::Null, |n| n.0),
+        Type::DATE => row.try_get::<_, Option<Day>>(i).ok().flatten().map_or(Cell::Null, |day| day.0),
         _ => row.try_get::<_, Option<String>>(i).ok().flatten().map_or(Cell::Null, Cell::Text),
     }
 }
@@ -316,6 +399,21 @@ fn cell(row: &postgres::Row, i: usize) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_numeric_is_read_to_its_ninth_decimal() {
+        let raw = |words: &[i16]| words.iter().flat_map(|w| w.to_be_bytes()).collect::<Vec<u8>>();
+        // 12345.678 is 1 × 10,000 + 2345 and 6780 ten-thousandths.
+        assert_eq!(numeric(&raw(&[3, 1, 0, 3, 1, 2345, 6780])), Some(Cell::Decimal(12_345_678_000_000, 9)));
+        assert_eq!(numeric(&raw(&[1, -1, 0x4000, 2, 500])), Some(Cell::Decimal(-50_000_000, 9)));
+        // A third: only nine of its decimals.
+        let third = raw(&[4, -1, 0, 16, 3333, 3333, 3333, 3333]);
+        assert_eq!(numeric(&third), Some(Cell::Decimal(333_333_333, 9)));
+        // 3 × 10^12 has room for six.
+        assert_eq!(numeric(&raw(&[1, 3, 0, 0, 3])), Some(Cell::Decimal(3_000_000_000_000_000_000, 6)));
+        assert_eq!(numeric(&raw(&[0, 0, 0, 0])), Some(Cell::Decimal(0, 9)));
+        assert_eq!(numeric(&[0, 1]), None);
+    }
 
     #[test]
     fn programs_look_for_their_own_files_beside_the_cluster() {

@@ -46,6 +46,14 @@ impl Progress {
         self.say(what);
     }
 
+    /// Names what is done from now on, and how much of it is.
+    pub fn share(&self, what: &str, done: u64, of: u64) {
+        self.bar.set_style(style(true));
+        self.bar.set_length(of);
+        self.bar.set_message(what.to_owned());
+        self.bar.set_position(done);
+    }
+
     /// A line that stays. Whoever reads them may stop (`| head`): the measurement goes on, and its report has them all.
     pub fn line(&self, text: &str) {
         match self.bar.suspend(|| writeln!(std::io::stdout(), "{text}")) {

@@ -1,6 +1,6 @@
 //! A server under test, started here or named by address.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use keel_workload::{Cell, Connection, Dialect};
 
 /// Something to connect to.
@@ -15,6 +15,20 @@ pub trait Server: Sync {
     /// Its processes, where they run on this machine and are known.
     fn pids(&self) -> Vec<u32> {
         Vec::new()
+    }
+    /// Sessions in another database of it, which is made when missing. The server must outlive what this gives.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn database(&self, name: &str) -> Result<Box<dyn Server + Send>> {
+        bail!("{} has one database only, not also {name}", self.name())
+    }
+    /// Sessions of another login in a database of it, which are there. The server must outlive what this gives.
+    ///
+    /// # Errors
+    /// When it has none.
+    fn login(&self, _database: &str, user: &str, _password: &str) -> Result<Box<dyn Server + Send>> {
+        bail!("{} has no login {user}", self.name())
     }
 }
 

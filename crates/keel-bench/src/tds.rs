@@ -3,7 +3,7 @@
 use crate::target::Server;
 use anyhow::{Context, Result, bail};
 use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, trust_any_certificate};
-use keel_tds::login::{Login, OptionFlags2};
+use keel_tds::login::{Login, OptionFlags2, TypeFlags};
 use keel_tds::request::rpc::{CallFlags, ParameterFlags, encode_call, encode_parameter};
 use keel_tds::request::{ProcId, Procedure};
 use keel_tds::token::{Column, ColumnFlags, Done, DoneKind, DoneStatus, ROW, Token, column};
@@ -30,6 +30,8 @@ pub struct Address {
     pub database: String,
     /// Whether more than the login is encrypted.
     pub encrypt: bool,
+    /// Whether sessions say that they only read: `ApplicationIntent=ReadOnly`.
+    pub read_only: bool,
 }
 
 impl Server for Address {
@@ -39,6 +41,17 @@ impl Server for Address {
 
     fn connect(&self) -> Result<Box<dyn Connection + Send>> {
         Ok(Box::new(self.session(&self.database)?))
+    }
+
+    fn database(&self, name: &str) -> Result<Box<dyn Server + Send>> {
+        let address = Address { database: name.into(), ..self.clone() };
+        address.create_if_missing()?;
+        Ok(Box::new(address))
+    }
+
+    fn login(&self, database: &str, user: &str, password: &str) -> Result<Box<dyn Server + Send>> {
+        let (user, password, database) = (user.into(), password.into(), database.into());
+        Ok(Box::new(Address { user, password, database, ..self.clone() }))
     }
 }
 
@@ -74,6 +87,7 @@ impl Address {
             app_name: "keel-bench".into(),
             packet_size: 8192,
             flags2: OptionFlags2::ODBC,
+            type_flags: if self.read_only { TypeFlags::READ_ONLY_INTENT } else { TypeFlags::default() },
             ..Login::default()
         };
         let host = self.address.split(':').next().unwrap_or_default().to_string();
@@ -84,6 +98,16 @@ impl Address {
             host,
         };
         Ok(TdsConnection { client: Client::connect(socket, &options)? })
+    }
+
+    /// Makes the benchmark's database unless it is there.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn create_if_missing(&self) -> Result<()> {
+        let (quoted, literal) = (self.database.replace(']', "]]"), self.database.replace('\'', "''"));
+        let create = format!("IF DB_ID(N'{literal}') IS NULL CREATE DATABASE [{quoted}]");
+        Ok(self.session("master")?.execute(&create)?)
     }
 
     /// Makes the benchmark's database, dropping an earlier one.
@@ -142,6 +166,7 @@ impl Launch {
             password: "Bench-mark-2026".into(),
             database: "tpcc".into(),
             encrypt: false,
+            read_only: false,
         };
         let mut words = self.before.iter().map(AsRef::as_ref).chain([self.binary.as_os_str()]);
         let mut command = Command::new(words.next().context("a program to start")?);
@@ -211,6 +236,11 @@ impl Keel {
         &self.address
     }
 
+    /// Lets the sessions to come be in another database.
+    pub fn use_database(&mut self, name: &str) {
+        self.address.database = name.into();
+    }
+
     /// Encrypts the sessions to come, or not.
     pub fn encrypt(&mut self, encrypt: bool) {
         self.address.encrypt = encrypt;
@@ -247,6 +277,14 @@ impl Server for Keel {
 
     fn pids(&self) -> Vec<u32> {
         vec![self.pid()]
+    }
+
+    fn database(&self, name: &str) -> Result<Box<dyn Server + Send>> {
+        self.address.database(name)
+    }
+
+    fn login(&self, database: &str, user: &str, password: &str) -> Result<Box<dyn Server + Send>> {
+        self.address.login(database, user, password)
     }
 }
 
@@ -294,12 +332,16 @@ impl TdsConnection {
     }
 }
 
+/// Days from the first of the wire's to 1970-01-01.
+const UNIX_EPOCH_DAYS: i64 = 719_162;
+
 /// The type a cell is sent as.
 fn type_of(cell: &Cell) -> TypeInfo {
     match cell {
         Cell::Null | Cell::Int(_) => TypeInfo::IntN(4),
         Cell::Decimal(_, scale) => TypeInfo::Decimal { numeric: false, precision: 18, scale: *scale },
         Cell::Text(_) => TypeInfo::VarChar(8000, WireCollation::LATIN1_CI_AS),
+        Cell::Date(_) => TypeInfo::DateN,
         Cell::Timestamp(_) => TypeInfo::DateTime2N(3),
     }
 }
@@ -312,8 +354,8 @@ fn data(cell: Cell) -> Data<'static> {
             Data::Decimal { negative: digits < 0, magnitude: digits.unsigned_abs().into(), scale }
         }
         Cell::Text(s) => Data::Char(s.into_bytes().into()),
+        Cell::Date(day) => Data::Date(u32::try_from(i64::from(day) + UNIX_EPOCH_DAYS).unwrap_or_default()),
         Cell::Timestamp(seconds) => {
-            const UNIX_EPOCH_DAYS: i64 = 719_162;
             let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
             let days = u32::try_from(days + UNIX_EPOCH_DAYS).unwrap_or_default();
             Data::DateTime2 { days, time: second as u64 * 10_000_000 }
@@ -349,6 +391,7 @@ fn cell(value: Data<'_>) -> Cell {
             Cell::Decimal(if negative { -digits } else { digits }, scale)
         }
         Data::Money(m) => Cell::Decimal(m, 4),
+        Data::Date(days) => i32::try_from(i64::from(days) - UNIX_EPOCH_DAYS).map_or(Cell::Null, Cell::Date),
         Data::Char(bytes) => Cell::Text(String::from_utf8_lossy(&bytes).into_owned()),
         Data::NChar(bytes) => Cell::Text(keel_tds::text::from_utf16le(&bytes)),
         _ => Cell::Null,
@@ -486,6 +529,7 @@ fn sql_type(ty: &TypeInfo) -> String {
     match ty {
         TypeInfo::IntN(_) => "int".into(),
         TypeInfo::Decimal { precision, scale, .. } => format!("decimal({precision},{scale})"),
+        TypeInfo::DateN => "date".into(),
         TypeInfo::DateTime2N(scale) => format!("datetime2({scale})"),
         _ => "varchar(8000)".into(),
     }

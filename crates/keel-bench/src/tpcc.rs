@@ -1,13 +1,14 @@
 //! Load, run and check TPROC-C on one server.
 
+use crate::counters::{Load, Snapshot};
 use crate::process::processor_time;
 use crate::progress::Progress;
 use crate::target::Server;
 use anyhow::{Result, anyhow};
-use keel_workload::Connection;
 use keel_workload::hist::Histogram;
 use keel_workload::tpcc::run::{KINDS, Ledger, Terminal, Totals};
 use keel_workload::tpcc::{Scale, check, load};
+use keel_workload::{Connection, Dialect};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -45,6 +46,8 @@ pub struct Outcome {
     pub new_orders: Vec<u64>,
     /// Processor time of the server in the measured part; zero where its processes are not known.
     pub server_time: Duration,
+    /// What the server says it did in the measured part, where it has the product's views.
+    pub load: Option<Load>,
     /// Broken invariants; empty is well.
     pub violations: Vec<String>,
 }
@@ -138,6 +141,15 @@ fn used(server: &dyn Server) -> Duration {
     server.pids().iter().filter_map(|pid| processor_time(*pid).ok()).sum()
 }
 
+/// Looks at a server's counters, if it is of a kind that has them.
+pub(crate) fn look(server: &dyn Server) -> Result<Option<Snapshot>> {
+    let mut connection = server.connect()?;
+    match connection.dialect() {
+        Dialect::TransactSql => Ok(Some(Snapshot::of(&mut *connection)?)),
+        Dialect::Postgres => Ok(None),
+    }
+}
+
 /// Runs the mix, then checks consistency and the ledger.
 ///
 /// # Errors
@@ -163,7 +175,7 @@ pub fn run_after(
     let buckets: Vec<AtomicU64> = (0..total_seconds).map(|_| AtomicU64::new(0)).collect();
     let (name, clients) = (server.name(), format!("{} clients", settings.clients));
     let epoch = Instant::now();
-    let mut server_time = Duration::ZERO;
+    let (mut server_time, mut load) = (Duration::ZERO, None);
     let results = std::thread::scope(|scope| -> Result<Vec<(Totals, Ledger)>> {
         let handles: Vec<_> = (0..settings.clients)
             .map(|n| {
@@ -190,10 +202,11 @@ pub fn run_after(
             .collect();
         if settings.transactions.is_none() {
             progress.wait(&format!("{name}, {clients}: warming up"), settings.warm_up);
-            let before = used(server);
+            let (before, counted) = (used(server), look(server)?);
             measuring.store(true, Ordering::Relaxed);
             progress.wait(&format!("{name}, {clients}: measuring"), settings.duration);
             server_time = used(server).saturating_sub(before);
+            load = look(server)?.zip(counted).map(|(after, before)| after.since(&before)).transpose()?;
             stop.store(true, Ordering::Relaxed);
         } else {
             progress.say(&format!("{name}, {clients}: {limit} transactions"));
@@ -214,13 +227,14 @@ pub fn run_after(
         violations.extend(check::ledger(&mut *connection, told, settings.scale.customers)?);
     }
     let new_orders = buckets.into_iter().map(AtomicU64::into_inner).collect();
-    Ok(Outcome { totals, seconds, new_orders, server_time, violations })
+    Ok(Outcome { totals, seconds, new_orders, server_time, load, violations })
 }
 
 /// How long a thinking client may overlook that it is to stop.
 const THOUGHT: Duration = Duration::from_millis(50);
 
-fn think(time: Duration, stop: &AtomicBool) {
+/// Waits so long, or until told to stop.
+pub(crate) fn think(time: Duration, stop: &AtomicBool) {
     let until = Instant::now() + time;
     while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
         if stop.load(Ordering::Relaxed) {

@@ -15,6 +15,7 @@ pub mod hist;
 pub mod history;
 pub mod point;
 pub mod tpcc;
+pub mod tproch;
 
 use thiserror::Error;
 
@@ -29,6 +30,8 @@ pub enum Cell {
     Decimal(i64, u8),
     /// A character string.
     Text(String),
+    /// A day, in days since 1970-01-01.
+    Date(i32),
     /// A point in time, in seconds since 1970-01-01 UTC.
     Timestamp(i64),
 }

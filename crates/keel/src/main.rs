@@ -1,5 +1,5 @@
 //! The `keel` binary: `serve` runs a server, `witness` a vote, `sql` talks to a server; `init`, `join` and `group` make availability
-//! groups, `cluster` looks after them, `demo` shows one at work, `bench` measures.
+//! groups, `cluster` looks after them, `demo` shows one at work, `bench` measures, `size` says what a machine must have.
 //!
 //! Both are thin: `serve` hands its configuration to [`keel_server::instance`], `sql` is a client like any other and
 //! knows the server only through the wire.
@@ -46,6 +46,7 @@ enum Command {
     Keeper(keeper::Keeper),
     Demo(demo::Demo),
     Bench(keel_bench::cli::Bench),
+    Size(Box<keel_bench::cli::Sizing>),
 }
 
 fn main() -> ExitCode {
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Keeper(keeper) => keeper.run(),
         Command::Demo(demo) => demo.run(),
         Command::Bench(bench) => login::finish(measure(bench)),
+        Command::Size(size) => login::finish(size.run()),
     }
 }
 

@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
 
 use keel_bench::report::Report;
+use keel_workload::Connection as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A directory of a test's own; removed when dropped.
@@ -145,6 +147,109 @@ fn tpcc_runs_against_a_server_that_is_named() {
 }
 
 #[test]
+fn tpch_asks_two_databases_and_then_one_that_is_named() {
+    let place = Place::new("tpch");
+    let (report, json) = bench(&place, "tpch --scale 0.002 --databases 2 --streams 2");
+    well_formed(&report, &json, "tpch");
+    assert_eq!(report.checks.len(), 2, "answers, and rows: {:?}", report.checks);
+    assert_eq!(report.tables[0].rows.len(), 2, "one database, and two");
+    assert_eq!(report.tables[1].rows.len(), 22);
+    assert_eq!(report.plots.len(), 2, "by query, and by databases");
+    let keel = Path::new(env!("CARGO_BIN_EXE_keel"));
+    let data = Place::new("tpch-data");
+    let server = keel_bench::tds::Keel::start(keel, data.path(), &[]).unwrap();
+    let (address, password) = (server.address().address.replace(':', ","), &server.address().password);
+    let words = format!("tpch --server {address} -P {password} --scale 0.002 --streams 1");
+    let (report, json) = bench(&place, &words);
+    assert_eq!(report.settings["database"], "tproch");
+    assert!(!std::fs::read_to_string(json).unwrap().contains(password.as_str()));
+    // The rows stay, and refreshes go on where the first run ended.
+    let (again, json) = bench(&place, &format!("{words} --no-build"));
+    assert!(again.figures.iter().all(|figure| figure.name != "load"));
+    assert!(again.violations().next().is_none(), "{}", json.display());
+}
+
+#[test]
+fn tpch_reads_a_secondary_while_users_work_at_its_primary() {
+    let place = Place::new("tpch-secondary");
+    let words = "tpch --secondary --scale 0.002 --streams 2 --users 2 --think-ms 5 --warehouses 1 --shrink 100 \
+                 --seconds 1 --warm-up 0 --serve-options=--max-server-memory=256";
+    let (report, json) = bench(&place, words);
+    well_formed(&report, &json, "tpch");
+    assert_eq!(report.checks.len(), 4, "{:?}", report.checks);
+    let case = |name: &str, case: &str| report.figures.iter().any(|f| f.name == name && f.case == case);
+    assert!(case("throughput × size", "without users") && case("throughput × size", "beside users"));
+    assert!(report.plots.iter().any(|plot| plot.title == "Queues" && plot.x.len() >= 2));
+}
+
+#[test]
+fn databases_are_added_and_a_machine_is_sized_for_more() {
+    let place = Place::new("consolidation");
+    let words = "consolidation --databases 2 --users 2 --think-ms 5 --warehouses 1 --shrink 100 --seconds 1 --warm-up 0";
+    let (report, json) = bench(&place, words);
+    well_formed(&report, &json, "consolidation");
+    assert_eq!(report.tables[0].rows.len(), 2, "a row for each step");
+    assert_eq!(report.tables[2].rows.len(), 4, "data and log of each database");
+    let size = |words: &str| -> (bool, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_keel"))
+            .arg("size")
+            .args(words.split_whitespace())
+            .env_remove("SQLCMDPASSWORD")
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        (output.status.success(), said.concat())
+    };
+    let file = json.display();
+    let (done, text) = size(&format!("{file} --transactions-per-second 5000 --databases 40 --disk-iops 200"));
+    assert!(done && text.contains("2 databases") && text.contains("disks for the IOPS"), "{text}");
+    let (done, text) = size(&format!("{file} --secondaries 3 --json"));
+    assert!(done, "{text}");
+    let all: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(all["measured"]["figures"]["databases"]["value"], 2.0);
+    let (done, text) = size("/nowhere/report.json");
+    assert!(!done && text.contains("/nowhere/report.json"), "{text}");
+    let (done, text) = size(&format!("{file} --disk-iops 0"));
+    assert!(!done && text.contains("above zero"), "{text}");
+    assert!(!size("").0, "a report or a server is needed");
+}
+
+#[test]
+fn a_machine_is_sized_by_a_server_that_runs() {
+    let keel = Path::new(env!("CARGO_BIN_EXE_keel"));
+    let data = Place::new("size-data");
+    let server = keel_bench::tds::Keel::start(keel, data.path(), &[]).unwrap();
+    server.address().create_database().unwrap();
+    let size = || {
+        let address = &server.address().address;
+        Command::new(keel)
+            .args(["size", "--server", address, "--seconds", "1"])
+            .env("SQLCMDPASSWORD", &server.address().password)
+            .output()
+            .unwrap()
+    };
+    let idle = size();
+    let said = String::from_utf8_lossy(&idle.stderr);
+    assert!(!idle.status.success() && said.contains("no transaction was measured"), "{said}");
+    let stop = AtomicBool::new(false);
+    let output = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut session = server.address().session(&server.address().database).unwrap();
+            session.execute("CREATE TABLE t (n int NOT NULL)").unwrap();
+            while !stop.load(Ordering::Relaxed) {
+                session.execute("INSERT t VALUES (1)").unwrap();
+            }
+        });
+        let output = size();
+        stop.store(true, Ordering::Relaxed);
+        output
+    });
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("watched for 1 s"), "{output:?}");
+    assert!(text.contains("of each replica") && text.contains("1 databases"), "{text}");
+}
+
+#[test]
 fn point_and_checkpoint_and_memory() {
     let place = Place::new("single");
     let (report, json) = bench(&place, "point --rows 500 --clients 2 --seconds 1 --warm-up 0");
@@ -195,6 +300,10 @@ fn what_is_missing_is_said() {
         String::from_utf8_lossy(&keel.stderr).into_owned()
     };
     assert!(refused("tpcc --no-build").contains("--server"));
+    assert!(refused("tpch --scale 0.0001").contains("0.001"));
+    assert!(refused("tpch --scale 0.001 --databases 16 --streams 64").contains("refreshes"));
+    assert!(refused("tpch --secondary --databases 2").contains("--databases"));
+    assert!(refused("tpch --users 3").contains("--secondary"));
     assert!(refused("compare /nowhere/a.json /nowhere/b.json").contains("/nowhere/a.json"));
     if !cfg!(feature = "postgres") {
         assert!(refused("tpcc --on postgres").contains("--features postgres"));

@@ -50,6 +50,7 @@ fn who_stands_still_lets_its_clients_go() {
         password: PASSWORD.into(),
         database: "master".into(),
         encrypt: true,
+        read_only: false,
     };
     let mut session = address.session("master").unwrap();
     one.signal(libc::SIGSTOP);

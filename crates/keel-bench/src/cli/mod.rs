@@ -5,13 +5,19 @@
 //! that nothing that can be set is missing in it.
 
 mod compare;
+mod consolidation;
 mod failover;
 mod group;
 mod histories;
 mod point;
 mod single;
+mod sizing;
 mod target;
 mod tpcc;
+mod tpch;
+mod tpch_secondary;
+
+pub use sizing::Sizing;
 
 use crate::progress::Progress;
 use crate::report::Report;
@@ -41,6 +47,8 @@ pub struct Bench {
 #[derive(Subcommand)]
 enum Command {
     Tpcc(tpcc::Tpcc),
+    Tpch(tpch::Tpch),
+    Consolidation(consolidation::Consolidation),
     Point(point::Point),
     Checkpoint(single::Checkpoint),
     Memory(single::Memory),
@@ -65,6 +73,8 @@ impl Bench {
         let run = Run { keel, reports: &self.report, progress: Progress::new(), began: Instant::now() };
         match self.command {
             Command::Tpcc(c) => c.run(&run),
+            Command::Tpch(c) => c.run(&run),
+            Command::Consolidation(c) => c.run(&run),
             Command::Point(c) => c.run(&run),
             Command::Checkpoint(c) => c.run(&run),
             Command::Memory(c) => c.run(&run),

@@ -43,9 +43,9 @@ pub struct Target {
     )]
     #[serde(skip)]
     password: String,
-    /// Database there; made when missing, its tables of earlier runs are replaced
-    #[arg(long, value_name = "NAME", default_value = "tpcc")]
-    database: String,
+    /// Database there; made when missing, its tables of earlier runs are replaced [default: tpcc; of tpch tproch]
+    #[arg(long, value_name = "NAME")]
+    database: Option<String>,
     /// Runs of each, in turn
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
@@ -98,9 +98,36 @@ impl Server for Named {
     fn connect(&self) -> Result<Box<dyn Connection + Send>> {
         self.address.connect()
     }
+
+    fn database(&self, name: &str) -> Result<Box<dyn Server + Send>> {
+        let address = Address { database: name.into(), ..self.address.clone() };
+        address.create_if_missing()?;
+        Ok(Box::new(Named { address, name: self.name.clone() }))
+    }
 }
 
 impl Target {
+    /// Options for `keel serve`.
+    pub fn options(&self) -> Vec<&str> {
+        split(&self.serve_options)
+    }
+
+    /// Whether PostgreSQL is one of the targets.
+    pub fn has_postgres(&self) -> bool {
+        self.on.contains(&Kind::Postgres)
+    }
+
+    /// The name of the database, `default` unless another was given.
+    pub fn database_or(&mut self, default: &str) -> String {
+        self.database.get_or_insert_with(|| default.to_owned()).clone()
+    }
+
+    /// The names of so many databases: that of [`Target::database_or`], and the same with a number behind.
+    pub fn databases_or(&mut self, default: &str, count: u32) -> Vec<String> {
+        let first = self.database_or(default);
+        (1..=count).map(|n| if n == 1 { first.clone() } else { format!("{first}{n}") }).collect()
+    }
+
     /// Everything to run against, in the order of a round.
     pub fn all(&self) -> Vec<One> {
         let on = if self.on.is_empty() && self.server.is_none() { &[Kind::Keel][..] } else { &self.on };
@@ -140,6 +167,9 @@ impl Target {
                 run.progress.say("starting Evenkeel");
                 let mut keel = Keel::start(run.keel, data, &split(&self.serve_options))?;
                 keel.encrypt(self.encrypt);
+                if let Some(name) = &self.database {
+                    keel.use_database(name);
+                }
                 keel.address().create_database()?;
                 Ok(Box::new(keel))
             }
@@ -164,13 +194,11 @@ impl Target {
             address,
             user: self.user.clone(),
             password: self.password.clone(),
-            database: self.database.clone(),
+            database: self.database.clone().unwrap_or_else(|| "tpcc".into()),
             encrypt: self.encrypt,
+            read_only: false,
         };
-        let quoted = self.database.replace(']', "]]");
-        let literal = self.database.replace('\'', "''");
-        let create = format!("IF DB_ID(N'{literal}') IS NULL CREATE DATABASE [{quoted}]");
-        address.session("master")?.execute(&create)?;
+        address.create_if_missing()?;
         let product = if version(&address)?.contains("Evenkeel") { "Evenkeel" } else { "SQL Server" };
         Ok(Box::new(Named { name: format!("{product} at {server}"), address }))
     }

@@ -182,6 +182,9 @@ impl Side {
             if bench.transactions.is_none() {
                 add("slowest second / mean", "", Better::Higher, &Outcome::steadiness);
             }
+            if let Some(load) = self.steps[step].last().and_then(|outcome| outcome.load.as_ref()) {
+                load.figures(report, &self.name, &case);
+            }
         }
     }
 }

@@ -30,6 +30,24 @@ pub const STEPPED_USERS: [Theirs; 3] = [
     theirs("the same, six databases", "24,533", CONSOLIDATION),
 ];
 
+/// Decision support in one to three databases.
+pub const DECISION_SUPPORT: [Theirs; 2] = [
+    theirs("TPC-H-like streams, one database, queries/h × size", "245,635", CONSOLIDATION),
+    theirs("the same, three databases", "798,715", CONSOLIDATION),
+];
+
+/// Databases added step by step.
+pub const CONSOLIDATED: [Theirs; 8] = [
+    theirs("one database, 250 users, 40 ms think time, transactions/s", "4,206", CONSOLIDATION),
+    theirs("six databases, transactions/s", "24,533", CONSOLIDATION),
+    theirs("loss per database, %", "2.9", CONSOLIDATION),
+    theirs("one database, batches/s", "84,527", CONSOLIDATION),
+    theirs("six databases, batches/s", "493,666", CONSOLIDATION),
+    theirs("data reads, ms", "under 0.75", CONSOLIDATION),
+    theirs("data writes, ms", "under 0.8", CONSOLIDATION),
+    theirs("log writes, ms", "under 0.6", CONSOLIDATION),
+];
+
 /// Throughput with synchronous secondaries beside stand-alone.
 pub const SYNC_COST: [Theirs; 3] = [
     theirs("throughput with one synchronous secondary / stand-alone", "0.95", TRANSPORT),

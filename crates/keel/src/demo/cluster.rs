@@ -73,6 +73,7 @@ impl Cluster {
                 password: password.clone(),
                 database: DATABASE.into(),
                 encrypt: true,
+                read_only: false,
             };
             let data = cluster.dir.join(&name);
             let (endpoint, dashboard) = (free_port()?, free_port()?);
