@@ -336,11 +336,17 @@ impl State {
 
     /// Decodes and checks a row of the view; follows the lookup.
     fn viewed(&mut self, node: &Access, cx: &mut Cx<'_>, row: RowRef) -> Result<bool> {
-        decode_into(&row, &node.decode, &mut cx.slots);
+        let (tested, others) = node.decode.split_at(node.tested);
+        if !tested.is_empty() {
+            decode_into(&row, tested, &mut cx.slots);
+        }
         if let Some(p) = &node.residual
             && !p.test(cx)?
         {
             return Ok(false);
+        }
+        if !others.is_empty() {
+            decode_into(&row, others, &mut cx.slots);
         }
         let Some(lookup) = &node.lookup else {
             let key = std::mem::take(&mut self.key);

@@ -161,8 +161,10 @@ pub struct Access {
     pub bounds: Bounds,
     /// Reads backwards.
     pub backward: bool,
-    /// Columns read from the tree's rows.
+    /// Columns read from the tree's rows: first those that the conditions read.
     pub decode: Vec<Decode>,
+    /// How many these are.
+    pub tested: usize,
     /// Conditions on those.
     pub residual: Option<Pred>,
     /// The rest of the row.

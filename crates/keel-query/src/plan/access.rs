@@ -399,6 +399,7 @@ impl Planner<'_, '_> {
         let all_late = get.policy.iter().any(is_late);
         let (after, before): (Vec<Expr>, Vec<Expr>) =
             residual.into_iter().partition(|e| all_late || is_late(e));
+        let tested = tested_first(&before, &mut decode);
         let before = self.pred(&before)?;
         let after = self.pred(&after)?;
         let lookup = needs_lookup.then(|| Lookup {
@@ -435,6 +436,7 @@ impl Planner<'_, '_> {
             bounds,
             backward: path.backward,
             decode,
+            tested,
             residual: before,
             lookup,
             lock,
@@ -550,4 +552,16 @@ fn better(a: &Path, b: &Path) -> bool {
         return a.cost < b.cost;
     }
     a.eq.len() > b.eq.len()
+}
+
+/// Puts the columns that conditions read in front of the others: a row that fails them is decoded no further. How many they are.
+fn tested_first(conditions: &[Expr], decode: &mut [Decode]) -> usize {
+    if conditions.iter().any(Expr::has_subquery) {
+        return decode.len();
+    }
+    let mut read = SlotSet::default();
+    conditions.iter().for_each(|e| e.add_slots(&mut read));
+    let is_read = |d: &Decode| read.contains(&(d.slot as Slot));
+    decode.sort_by_key(|d| !is_read(d));
+    decode.iter().filter(|d| is_read(d)).count()
 }

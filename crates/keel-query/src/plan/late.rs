@@ -32,6 +32,7 @@ impl Planner<'_, '_> {
         let (now, late): (Vec<Decode>, Vec<Decode>) =
             access.decode.drain(..).partition(|d| certain.contains(&(d.slot as Slot)));
         access.decode = now;
+        access.tested = 0;
         access.keeps_row = !late.is_empty();
         self.late.extend(late);
     }
