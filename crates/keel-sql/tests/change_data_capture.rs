@@ -235,3 +235,27 @@ fn the_thread_removes_what_is_older_than_the_retention() {
         "SELECT * FROM cdc.fn_cdc_get_all_changes_dbo_t(sys.fn_cdc_get_min_lsn('dbo_t'), sys.fn_cdc_get_max_lsn(), N'all')",
     );
 }
+
+/// Readers look for new instances between the LSNs of two looks, and not all of them count the upper end in (Debezium does not): an
+/// instance's start is none that was told.
+#[test]
+fn an_instance_begins_between_what_is_told() {
+    let engine = server();
+    let mut session = connect(&engine);
+    run(&mut session, CAPTURED);
+    run(&mut session, TABLES);
+    run(&mut session, "INSERT t VALUES (1, 1); EXEC sys.sp_cdc_scan");
+    for n in 2..6 {
+        let seen = value(&mut session, "SELECT CONVERT(varchar(22), sys.fn_cdc_get_max_lsn(), 1)");
+        let enable = format!(
+            "EXEC sys.sp_cdc_enable_table 'dbo', 't', @capture_instance = 't_{n}', @role_name = NULL"
+        );
+        run(&mut session, &format!("{enable}; EXEC sys.sp_cdc_scan"));
+        let between = format!(
+            "SELECT COUNT(*) FROM cdc.change_tables WHERE capture_instance = 't_{n}' AND start_lsn > {seen}
+                 AND start_lsn < sys.fn_cdc_get_max_lsn()"
+        );
+        assert_eq!(value(&mut session, &between), "1");
+        run(&mut session, &format!("EXEC sys.sp_cdc_disable_table 'dbo', 't', 't_{n}'"));
+    }
+}

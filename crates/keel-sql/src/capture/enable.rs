@@ -7,6 +7,7 @@ use super::instance::{CaptureNames, Instance, literal};
 use super::{CaptureSettings, SCHEMA, error};
 use crate::catalog::{Picture, fold};
 use crate::engine::{DatabaseEntry, MSDB};
+use crate::map::txn_error;
 use crate::procs::{Outcome, number, ok, string};
 use crate::run::{Argument, Runner};
 use keel_parser::to_text::quote_name;
@@ -378,10 +379,11 @@ pub(crate) fn sp_keel_cdc_attach(runner: &mut Runner<'_>, args: &[Argument]) -> 
 
 impl Runner<'_> {
     /// From here on changes are captured: the transaction gets a place among those that are, and what comes later has greater LSNs than
-    /// the log's end now.
+    /// the instance's start.
     fn begin_instance(&mut self, entry: &Arc<DatabaseEntry>, change_table: i32) -> Result<()> {
         self.txns_dyn().change_stamp(entry.id, Stamp::Captured)?;
-        let start = super::lsn_literal(entry);
+        let txn = self.txns_dyn().transaction(entry.id)?;
+        let start = super::start_of_instance(entry, txn).map_err(|e| txn_error(e, &entry.name(), 0))?;
         self.run_inside(&format!(
             "update cdc.change_tables set start_lsn = {start} where object_id = {change_table}"
         ))

@@ -164,20 +164,41 @@ impl Begun {
         of: (u64, u64),
         now_utc: i64,
     ) -> std::result::Result<(), TxnError> {
-        let mut greatest = entry.capture.greatest.lock();
-        let last = match *greatest {
-            Some(last) => last,
-            None => capture::newest(txn, self.order)?,
-        };
-        // Where the log ends now; what committed before has made it longer. A log that was put back, by RESTORE, may end before numbers
-        // that were given.
-        let number = position(entry).max(last + 1);
-        *greatest = Some(number);
+        let number = next_number(entry, txn, self.order)?;
         let (transaction, changes) = of;
         let ordered =
             Ordered { number, transaction, changes, begun_at: self.at, begun: self.time, ended: now_utc };
         capture::put_in_order(txn, self.order, &ordered)
     }
+}
+
+/// A number that is greater than all that were given, and less than all that will be. Under [`DatabaseEntry::change_order`].
+fn next_number(
+    entry: &DatabaseEntry,
+    txn: &mut Transaction,
+    order: TreeId,
+) -> std::result::Result<u64, TxnError> {
+    let mut greatest = entry.capture.greatest.lock();
+    let last = match *greatest {
+        Some(last) => last,
+        None => capture::newest(txn, order)?,
+    };
+    // Where the log ends now; what committed before has made it longer. A log that was put back, by RESTORE, may end before numbers
+    // that were given.
+    let number = position(entry).max(last + 1);
+    *greatest = Some(number);
+    Ok(number)
+}
+
+/// The number from which on an instance captures, as an LSN's literal: nothing that is told has it, so who asks for what began between
+/// two LSNs that were told finds it, whichever of the ends he counts in.
+pub(crate) fn start_of_instance(
+    entry: &DatabaseEntry,
+    txn: &mut Transaction,
+) -> std::result::Result<String, TxnError> {
+    let Some(capture) = entry.picture().settings().capture else { return Ok(lsn_literal(entry)) };
+    let _order = entry.change_order.lock();
+    next_number(entry, txn, capture.order).map(number_literal)
 }
 
 /// Where a database's log ends.
@@ -192,7 +213,12 @@ fn lsn(number: u64) -> Value {
 
 /// The LSN of where a database's log ends, as a literal.
 pub(crate) fn lsn_literal(entry: &DatabaseEntry) -> String {
-    let bytes = lsn::to_binary(position(entry));
+    number_literal(position(entry))
+}
+
+/// A number as an LSN's literal.
+fn number_literal(number: u64) -> String {
+    let bytes = lsn::to_binary(number);
     bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02X}"))
 }
 
