@@ -57,16 +57,25 @@ impl Engine {
             return Ok(key);
         }
         let mut known = self.service_key.lock();
+        if let Some(key) = *known {
+            return Ok(key);
+        }
         let (disk, path) = (&self.options.env.disk, self.service_key_path());
         let mut key = [0; KEY_BYTES];
         self.options.env.random.fill(&mut key);
         let mut bytes = [&MAGIC[..], &key].concat();
         bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        // Whole or not at all: half a key would open nothing, and be in the way of another.
+        let new = path.with_extension("new");
         let write = || -> io::Result<()> {
-            let file = disk.open(&path, OpenMode::CreateNew)?;
-            disk.make_private(&path)?;
+            if disk.exists(&new) {
+                disk.remove(&new)?;
+            }
+            let file = disk.open(&new, OpenMode::CreateNew)?;
+            disk.make_private(&new)?;
             file.write_durable_at(&bytes, 0)?;
             file.sync_all()?;
+            disk.rename(&new, &path)?;
             disk.sync_dir(&self.options.data_dir)
         };
         write().map_err(|e| failed(&e))?;
