@@ -6,7 +6,7 @@
 
 use super::info::Info;
 use crate::catalog::{DBO, GUEST_USER, Picture, PrincipalDef, Refusal, SecurableRef, Token, Verdict, decide};
-use crate::engine::{DatabaseEntry, LoginRecord, MSDB, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, LoginRecord, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::program::{ModuleIdentity, Need, Program};
 use keel_base::DatabaseId;
@@ -174,7 +174,7 @@ impl Info {
     fn find_token(&self, entry: &Arc<DatabaseEntry>) -> Option<Token> {
         let picture = self.picture(entry);
         let now = self.identity_now();
-        let open = entry.id == TEMPDB || self.system_database(entry.id).is_some() || entry.id <= MSDB;
+        let open = matches!(entry.id, MASTER | TEMPDB | MSDB) || self.system_database(entry.id).is_some();
         match now.user {
             Some((database, user)) if database == entry.id => Some(picture.token_of(user)),
             // A user of one database is nobody in the others.
