@@ -401,7 +401,8 @@ impl GroupConfig {
         self.databases.iter().find(|d| d.id == id)
     }
 
-    /// Whether a database is one of the system databases of a contained group: by its name, which no other database of the group has.
+    /// Whether a database is one of the system databases of a contained group: by its name, which no other database of the group has
+    /// (`keel-sql` gives the names, and sees to that).
     #[must_use]
     pub fn is_system_database(&self, id: GroupDatabaseId) -> bool {
         let lower = self.name.to_lowercase();

@@ -201,20 +201,7 @@ fn ensure_sa(engine: &Engine, passwords: &Passwords, log: &ErrorLog) -> Result<(
         bail!("{SA_PASSWORD_VARIABLE} must have at least 8 characters");
     }
     let chosen = given.clone().unwrap_or_else(password::generate);
-    let sa = LoginRecord {
-        principal_id: 1,
-        name: "sa".to_owned(),
-        sid: vec![1],
-        password_hash: passwords.hash(&chosen),
-        disabled: false,
-        default_database: "master".to_owned(),
-        default_language: "us_english".to_owned(),
-        sysadmin: true,
-        created: 0,
-        roles: Vec::new(),
-        permissions: Vec::new(),
-        role: false,
-    };
+    let sa = LoginRecord::sa(passwords.hash(&chosen));
     engine.add_login(sa).map_err(|e| anyhow!("the login sa could not be made: {e}"))?;
     if given.is_some() {
         log.entry("Server", &format!("The login sa was made with the password in {SA_PASSWORD_VARIABLE}."));

@@ -28,27 +28,10 @@ fn change(session: &mut Session, sql: &str) {
     assert!(!said.contains("Msg ") || said.contains("Msg 35204"), "{sql}: {said}");
 }
 
-fn sa() -> LoginRecord {
-    LoginRecord {
-        principal_id: 1,
-        name: "sa".to_owned(),
-        sid: vec![1],
-        password_hash: b"secret".to_vec(),
-        disabled: false,
-        default_database: "master".to_owned(),
-        default_language: "us_english".to_owned(),
-        sysadmin: true,
-        created: 0,
-        roles: Vec::new(),
-        permissions: Vec::new(),
-        role: false,
-    }
-}
-
 /// An instance with a contained group, and a session of sa outside its context.
 fn instance() -> (Arc<Engine>, Session) {
     let engine = server();
-    engine.add_login(sa()).unwrap();
+    engine.add_login(LoginRecord::sa(b"secret".to_vec())).unwrap();
     keel_sql::agent::install(&engine).unwrap();
     engine.set_hadr(Fake::new("EVENKEEL"));
     let mut outside = connect(&engine);

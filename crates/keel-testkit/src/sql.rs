@@ -63,20 +63,7 @@ impl Agent {
 }
 
 fn sa() -> LoginRecord {
-    LoginRecord {
-        principal_id: 1,
-        name: "sa".to_owned(),
-        sid: vec![1],
-        password_hash: Vec::new(),
-        disabled: true,
-        default_database: "master".to_owned(),
-        default_language: "us_english".to_owned(),
-        sysadmin: true,
-        created: 0,
-        roles: Vec::new(),
-        permissions: Vec::new(),
-        role: false,
-    }
+    LoginRecord { disabled: true, ..LoginRecord::sa(Vec::new()) }
 }
 
 /// An instance on a simulated disk.

@@ -33,20 +33,7 @@ pub struct Toy {
 
 impl Toy {
     pub fn new(passwords: &Passwords) -> Toy {
-        let sa = LoginRecord {
-            principal_id: 1,
-            name: "sa".into(),
-            sid: vec![1],
-            password_hash: passwords.hash(PASSWORD),
-            disabled: false,
-            default_database: "master".into(),
-            default_language: "us_english".into(),
-            sysadmin: true,
-            created: 0,
-            roles: Vec::new(),
-            permissions: Vec::new(),
-            role: false,
-        };
+        let sa = LoginRecord::sa(passwords.hash(PASSWORD));
         Toy { sa: Mutex::new(sa), next: AtomicU64::new(51), killed: Arc::default() }
     }
 }

@@ -58,6 +58,27 @@ pub struct LoginRecord {
     pub role: bool,
 }
 
+impl LoginRecord {
+    /// `sa`, with what [`super::PasswordHasher::hash`] made of its password.
+    #[must_use]
+    pub fn sa(password_hash: Vec<u8>) -> LoginRecord {
+        LoginRecord {
+            principal_id: 1,
+            name: "sa".to_owned(),
+            sid: vec![1],
+            password_hash,
+            disabled: false,
+            default_database: "master".to_owned(),
+            default_language: "us_english".to_owned(),
+            sysadmin: true,
+            created: 0,
+            roles: Vec::new(),
+            permissions: Vec::new(),
+            role: false,
+        }
+    }
+}
+
 /// All logins and server roles of one's own, by id.
 #[derive(Debug, Default)]
 pub struct Logins {
