@@ -36,6 +36,13 @@ pub trait File: Send + Sync {
     fn set_len(&self, len: u64) -> io::Result<()>;
     /// Reserves disk blocks up to `len` bytes and extends the file to it, so that later writes inside need no metadata.
     fn allocate(&self, len: u64) -> io::Result<()>;
+    /// Locks the file against other openings of it, in this process and others, until it is dropped: `exclusive` against all of them,
+    /// else against those. False when it is locked otherwise and `wait` is not wanted. The lock keeps nobody from
+    /// reading and writing. A simulated disk has one process, and grants every one.
+    fn lock(&self, exclusive: bool, wait: bool) -> io::Result<bool> {
+        let _ = (exclusive, wait);
+        Ok(true)
+    }
 }
 
 /// Alignment of offsets, lengths and memory of a file from [`Disk::open_direct`].

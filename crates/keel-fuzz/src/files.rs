@@ -1,5 +1,5 @@
 //! Damage to files: a whole database with bytes of its files replaced, single blocks and records, the small files beside
-//! it, the configuration, backups.
+//! it, the configuration, backups and repositories of them.
 
 use keel_base::env::sim::{self, SimDisk};
 use keel_base::env::{Disk, OpenMode};
@@ -29,7 +29,8 @@ const KEPT: u8 = 6;
 const CONFIGURATION: u8 = 7;
 const BACKUP: u8 = 8;
 const EVENTS: u8 = 9;
-const KINDS: u8 = 10;
+const REPOSITORY: u8 = 10;
+const KINDS: u8 = 11;
 
 const DIR: &str = "data/db5";
 const TREE: TreeId = TreeId(10);
@@ -55,6 +56,7 @@ pub fn run(bytes: &[u8]) {
         KEPT => kept(rest),
         BACKUP => drop(restore_all(rest)),
         EVENTS => events(rest),
+        REPOSITORY => crate::repository::run(rest),
         _ => {
             if let Ok(config) = toml::from_str::<Config>(&String::from_utf8_lossy(rest)) {
                 let _ = (config.max_server_memory_bytes(), config.certificate(), config.server_name());
@@ -91,7 +93,7 @@ fn kept(bytes: &[u8]) {
     let _ = Identity::load_or_create(&env, Path::new("group"), "db-1");
 }
 
-fn put_file(disk: &Arc<SimDisk>, path: &Path, bytes: &[u8]) {
+pub(crate) fn put_file(disk: &Arc<SimDisk>, path: &Path, bytes: &[u8]) {
     let file = disk.open(path, OpenMode::Create).expect("a healthy disk opens files");
     file.write_at(bytes, 0).expect("a healthy disk takes bytes");
 }
@@ -318,6 +320,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         crate::with_kind(EVENTS, b"KEELXE1\n26\n<event name=\"x\" a=\"b\"/>..\n3\n<a>\n"),
         crate::with_kind(CONFIGURATION, b"listen = [\"127.0.0.1:1433\"]\nmax_server_memory = 512\n"),
     ];
+    seeds.extend(crate::repository::seeds().iter().map(|seed| crate::with_kind(REPOSITORY, seed)));
     for (file, (_, bytes)) in image().iter().enumerate() {
         // Where pages, superblocks, segments and blocks begin.
         for offset in (0..bytes.len().min(12 * 8192)).step_by(4096) {

@@ -32,6 +32,7 @@ pub mod files;
 pub mod mutate;
 pub mod parse;
 pub mod peers;
+mod repository;
 pub mod requests;
 pub mod responses;
 pub mod scripts;

@@ -251,9 +251,10 @@ impl SeedSource {
         &self.info
     }
 
-    /// The next chunk of a stream: rows after the key `after` (empty for the first), about `bytes_max` bytes of them; and
-    /// its last key, after which the stream goes on. At the end of the stream there is none; the chunk is marked as the
-    /// last, and may be empty.
+    /// The next chunk of a stream: rows after the key `after` (empty for the first), half of `bytes_max` bytes of them at least and about
+    /// as many at most; and its last key, after which the stream goes on. At the end of the stream there is none; the chunk is marked as the
+    /// last, and may be empty. In between a chunk ends where a key says so, so that rows that came or went leave the chunks after them as
+    /// they were in an earlier backup.
     ///
     /// # Errors
     /// When a page cannot be read.
@@ -276,7 +277,7 @@ impl SeedSource {
             out.extend_from_slice(key);
             out.extend_from_slice(row);
             rows += 1;
-            if out.len() >= bytes_max {
+            if out.len() >= bytes_max || (out.len() >= bytes_max / 2 && ends_here(key, row, bytes_max / 8)) {
                 flags = 0;
                 goes_on_after = Some(key.to_vec());
                 break;
@@ -290,6 +291,12 @@ impl SeedSource {
         out[CHECKSUM_AT..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
         Ok((out, goes_on_after))
     }
+}
+
+/// Whether a chunk may end with a row, by its key alone: once in about so many bytes of rows.
+fn ends_here(key: &[u8], row: &[u8], every_bytes: usize) -> bool {
+    let odds = u64::from(u32::MAX) * (key.len() + row.len() + 8) as u64 / every_bytes.max(1) as u64;
+    u64::from(crc32c::crc32c(key)) < odds
 }
 
 fn checksum_of(chunk: &[u8]) -> u32 {

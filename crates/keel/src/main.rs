@@ -1,5 +1,5 @@
 //! The `keel` binary: `serve` runs a server, `witness` a vote, `sql` talks to a server; `init`, `join` and `group` make availability
-//! groups, `cluster` looks after them, `demo` shows one at work, `bench` measures, `size` says what a machine must have.
+//! groups, `cluster` looks after them, `repository` keeps backups, `demo` shows one at work, `bench` measures, `size` says what a machine must have.
 //!
 //! Both are thin: `serve` hands its configuration to [`keel_server::instance`], `sql` is a client like any other and
 //! knows the server only through the wire.
@@ -13,6 +13,7 @@ mod login;
 mod memory;
 #[cfg(test)]
 mod reference;
+mod repository;
 mod serve;
 mod signals;
 mod sql;
@@ -43,6 +44,7 @@ enum Command {
     Group(groups::Group),
     Cluster(cluster::Cluster),
     Witness(witness::Witness),
+    Repository(repository::Repository),
     Keeper(keeper::Keeper),
     Demo(demo::Demo),
     Bench(keel_bench::cli::Bench),
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Group(group) => group.run(),
         Command::Cluster(cluster) => cluster.run(),
         Command::Witness(witness) => witness.run(),
+        Command::Repository(repository) => repository.run(),
         Command::Keeper(keeper) => keeper.run(),
         Command::Demo(demo) => demo.run(),
         Command::Bench(bench) => login::finish(measure(bench)),

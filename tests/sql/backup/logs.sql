@@ -129,6 +129,11 @@ exec xp_delete_file 0, '/old', '.BAK', @after, 1
 restore verifyonly from disk = '/old/deeper/c.bak'
 exec xp_delete_file 0, '/nowhere', 'bak', @after
 exec xp_delete_file 0
+-- One by its name, however old.
+backup database shop to disk = '/old/d.bak'
+exec xp_delete_file 0, '/old/d.bak'
+restore verifyonly from disk = '/old/d.bak'
+exec xp_delete_file 0, '/old/d.bak'
 GO
 restore verifyonly from disk = 'shop.trn' with file = 2
 GO

@@ -78,6 +78,20 @@ impl File for RealFile {
             }
         }
     }
+
+    fn lock(&self, exclusive: bool, wait: bool) -> io::Result<bool> {
+        let tried = match (exclusive, wait) {
+            (true, true) => return self.file.lock().map(|()| true),
+            (false, true) => return self.file.lock_shared().map(|()| true),
+            (true, false) => self.file.try_lock(),
+            (false, false) => self.file.try_lock_shared(),
+        };
+        match tried {
+            Ok(()) => Ok(true),
+            Err(fs::TryLockError::WouldBlock) => Ok(false),
+            Err(fs::TryLockError::Error(e)) => Err(e),
+        }
+    }
 }
 
 impl Disk for RealDisk {

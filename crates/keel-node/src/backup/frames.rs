@@ -155,10 +155,18 @@ impl<'a> Reader<'a> {
         Ok(Reader { file, at, length: file.len()?, key, number: 0 })
     }
 
+    /// As [`File::read_at`]. A file that knows what is to be in it may find it damaged.
+    fn read(&self, bytes: &mut [u8], at: u64) -> Result<usize, DbError> {
+        self.file.read_at(bytes, at).map_err(|e| match e.kind() {
+            io::ErrorKind::InvalidData => damaged(e.to_string()),
+            _ => e.into(),
+        })
+    }
+
     /// The next header; `None` at the end of the file.
     pub(super) fn head(&mut self) -> Result<Option<Head>, DbError> {
         let mut bytes = [0; HEADER_BYTES];
-        let n = self.file.read_at(&mut bytes, self.at)?;
+        let n = self.read(&mut bytes, self.at)?;
         if n == 0 {
             return Ok(None);
         }
@@ -175,7 +183,7 @@ impl<'a> Reader<'a> {
         let mut window = vec![0; SEARCH_BYTES];
         let mut at = self.at;
         while at < self.length {
-            let n = self.file.read_at(&mut window, at)?;
+            let n = self.read(&mut window, at)?;
             let found = window[..n].windows(HEADER_BYTES).any(|bytes| {
                 bytes.starts_with(&MAGIC.to_le_bytes())
                     && <&[u8; HEADER_BYTES]>::try_from(bytes)
@@ -196,7 +204,7 @@ impl<'a> Reader<'a> {
             return Err(broken());
         }
         let mut stored = vec![0; head.stored];
-        let n = self.file.read_at(&mut stored, self.at)?;
+        let n = self.read(&mut stored, self.at)?;
         let whole = cfg!(fuzzing) || crc32c::crc32c(&stored) == head.checksum;
         if n < head.stored || !whole {
             return Err(broken());

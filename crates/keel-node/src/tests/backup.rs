@@ -226,3 +226,27 @@ fn sets_behind_damage_are_not_taken_for_the_remains_of_a_backup() {
         assert!(!sets(&*out).unwrap().others_lie_behind_damage, "cut at {length}");
     }
 }
+
+#[test]
+fn a_row_that_came_leaves_most_chunks_as_they_were() {
+    let disk = SimDisk::new();
+    let db = create(&disk, 1).unwrap();
+    for n in 100..6000u16 {
+        put(&db, &n.to_be_bytes(), &"r".repeat(60 + usize::from(n % 7)));
+    }
+    let chunks = || {
+        let source = crate::SeedSource::open(&db, "chunks", 1).unwrap();
+        let (mut chunks, mut after) = (Vec::new(), Some(Vec::new()));
+        while let Some(key) = after {
+            let (chunk, next) = source.chunk(0, &key, 8000).unwrap();
+            (chunks, after) = ([chunks, vec![chunk]].concat(), next);
+        }
+        chunks
+    };
+    let before = chunks();
+    put(&db, &7u16.to_be_bytes(), "the first of all");
+    db.checkpoint().unwrap();
+    let after = chunks();
+    let new = after.iter().filter(|chunk| !before.contains(chunk)).count();
+    assert!(after.len() > 60 && new > 0 && new < 10, "{new} of {} are new", after.len());
+}

@@ -1,20 +1,21 @@
 //! The files behind a statement's devices, and what the sets in them say of themselves.
 
+use super::device::{Device, Held, open_to_write};
 use super::encryption::Encryption;
 use super::mirror::Mirrored;
 use super::{errors, history};
 use crate::engine::Engine;
 use crate::hadr::lsn::value as lsn;
 use crate::views::NULL;
-use keel_base::env::{Disk, File, OpenMode};
+use keel_base::env::File;
 use keel_node::DbError;
 use keel_node::backup::{self, BackupSet, Family, Striped};
+use keel_repository::RepositoryFile;
 use keel_types::error::Result;
 use keel_types::{SqlError, Value};
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What a set says of itself beside its rows and log. Times are ticks of 100 ns since 0001-01-01, of the server's clock.
@@ -112,79 +113,10 @@ pub(crate) struct Media {
     pub file: Arc<dyn File>,
     /// Of a device that is one of several, what it says of itself.
     pub families: Vec<(Family, Arc<dyn File>)>,
+    /// Those that lie in a repository, when they are written to.
+    stored: Vec<Arc<RepositoryFile>>,
     /// Keeps others from writing to them.
     _held: Vec<Held>,
-}
-
-/// Files that are being written to, each by one backup: two would write to the same place behind the last set.
-#[derive(Debug, Default)]
-pub(crate) struct Devices(Mutex<Vec<PathBuf>>);
-
-/// One of them, until dropped.
-struct Held {
-    devices: Arc<Devices>,
-    path: PathBuf,
-    /// Where the file was not there before: what is empty afterwards is removed.
-    made: Option<Arc<dyn Disk>>,
-}
-
-impl Held {
-    /// `None` when another backup is being written there.
-    fn take(devices: &Arc<Devices>, path: &Path) -> Option<Held> {
-        // Two names of one file are one; a file that is not there yet has only this one.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        let mut held = devices.0.lock();
-        if held.contains(&path) {
-            return None;
-        }
-        held.push(path.clone());
-        Some(Held { devices: Arc::clone(devices), path, made: None })
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        if let Some(disk) = &self.made
-            && disk.open(&self.path, OpenMode::Read).is_ok_and(|file| file.is_empty().unwrap_or(false))
-        {
-            let _ = disk.remove(&self.path);
-        }
-        self.devices.0.lock().retain(|path| *path != self.path);
-    }
-}
-
-/// The device that takes everything and gives nothing.
-const NULL_DEVICE: &str = "NUL";
-
-struct Nul;
-
-impl File for Nul {
-    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
-        Ok(0)
-    }
-    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
-        Ok(())
-    }
-    fn sync_data(&self) -> io::Result<()> {
-        Ok(())
-    }
-    fn sync_all(&self) -> io::Result<()> {
-        Ok(())
-    }
-    fn len(&self) -> io::Result<u64> {
-        Ok(0)
-    }
-    fn set_len(&self, _: u64) -> io::Result<()> {
-        Ok(())
-    }
-    fn allocate(&self, _: u64) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The directory of devices that are named without one.
-pub(crate) fn default_directory(engine: &Engine) -> PathBuf {
-    engine.options().data_dir.join("backup")
 }
 
 impl Media {
@@ -196,18 +128,23 @@ impl Media {
         mirrors: &[Vec<String>],
         format: bool,
     ) -> Result<Media> {
-        let mut held = Vec::new();
+        let (mut held, mut stored) = (Vec::new(), Vec::new());
+        let mut open = |device: &str| {
+            let Device { path, file, stored: own } = open_to_write(engine, device, &mut held)?;
+            stored.extend(own);
+            Ok::<_, Box<SqlError>>((path, file))
+        };
         let mut files: Vec<(String, Arc<dyn File>)> = Vec::new();
         let mut mirrored = vec![Vec::new(); mirrors.len()];
         for (n, device) in devices.iter().enumerate() {
-            let (path, file) = open_to_write(engine, device, &mut held)?;
+            let (path, file) = open(device)?;
             if mirrors.is_empty() {
                 files.push((path, file));
                 continue;
             }
             let mut copies = vec![(path.clone(), file)];
             for (mirror, paths) in mirrors.iter().zip(&mut mirrored) {
-                let (path, file) = open_to_write(engine, &mirror[n], &mut held)?;
+                let (path, file) = open(&mirror[n])?;
                 paths.push(path.clone());
                 copies.push((path, file));
             }
@@ -215,7 +152,7 @@ impl Media {
         }
         let mut families = Vec::new();
         for (device, file) in &files {
-            let found = Family::read(&**file).map_err(|e| errors::cannot_read(device, e))?;
+            let found = Family::read(&**file).map_err(|e| not_looked_at(device, &e))?;
             let empty = file.is_empty().map_err(|e| errors::cannot_read(device, e))?;
             families.push(found.filter(|_| !format));
             let formatted = found.map_or(1, |family| usize::from(family.families));
@@ -228,14 +165,7 @@ impl Media {
             if format {
                 file.set_len(0).map_err(|e| errors::cannot_write(&device, e))?;
             }
-            return Ok(Media {
-                devices: vec![device.clone()],
-                device,
-                file,
-                families: Vec::new(),
-                mirrors: mirrored,
-                _held: held,
-            });
+            return Ok(Media { mirrors: mirrored, stored, _held: held, ..Media::of_file(device, file) });
         }
         if families.iter().all(Option::is_none) {
             let mut set = [0; 16];
@@ -247,7 +177,8 @@ impl Media {
                 families[n] = Some(family);
             }
         }
-        Media { _held: held, mirrors: mirrored, ..Media::of_families(files, families)? }.complete()
+        let media = Media::of_families(files, families)?;
+        Media { _held: held, stored, mirrors: mirrored, ..media }.complete()
     }
 
     /// Opens devices to be read: all of a media set.
@@ -259,25 +190,21 @@ impl Media {
     pub fn to_look_at(engine: &Engine, devices: &[String]) -> Result<Media> {
         let (mut files, mut families) = (Vec::new(), Vec::new());
         for device in devices {
-            let path = path_of(engine, device);
-            let file = engine.options().env.disk.open(&path, OpenMode::Read);
-            let file = file.map_err(|e| cannot_open(&path, &e))?;
-            families.push(Family::read(&*file).map_err(|e| errors::cannot_read(device, e))?);
-            files.push((path.display().to_string(), file));
+            let Device { path, file, .. } = Device::to_read(engine, device)?;
+            families.push(Family::read(&*file).map_err(|e| not_looked_at(device, &e))?);
+            files.push((path, file));
         }
         if families.len() == 1 && families[0].is_none() {
             let (device, file) = files.swap_remove(0);
-            let devices = vec![device.clone()];
-            return Ok(Media {
-                devices,
-                device,
-                file,
-                families: Vec::new(),
-                mirrors: Vec::new(),
-                _held: Vec::new(),
-            });
+            return Ok(Media::of_file(device, file));
         }
         Media::of_families(files, families)
+    }
+
+    fn of_file(device: String, file: Arc<dyn File>) -> Media {
+        let devices = vec![device.clone()];
+        let (mirrors, families) = (Vec::new(), Vec::new());
+        Media { device, devices, mirrors, file, families, stored: Vec::new(), _held: Vec::new() }
     }
 
     /// Families of one set, each once.
@@ -296,7 +223,7 @@ impl Media {
         let devices: Vec<String> = files.into_iter().map(|(device, _)| device).collect();
         let file = Arc::new(Striped::new(families.clone()));
         let (device, mirrors) = (devices[0].clone(), Vec::new());
-        Ok(Media { device, devices, mirrors, file, families, _held: Vec::new() })
+        Ok(Media { device, devices, mirrors, file, families, stored: Vec::new(), _held: Vec::new() })
     }
 
     /// All families must be there for what is in them to be read.
@@ -307,6 +234,27 @@ impl Media {
             }
             _ => Ok(self),
         }
+    }
+
+    /// Whether some lie in a repository, which finds equal rows and compresses them itself.
+    pub fn is_deduplicated(&self) -> bool {
+        !self.stored.is_empty()
+    }
+
+    /// What was written and was in the repository already, for whoever made the backup.
+    pub fn say_stored(&self) -> Option<String> {
+        let root = self.stored.first()?.repository().root().display();
+        let (new, taken) = self
+            .stored
+            .iter()
+            .map(|file| file.new_bytes())
+            .fold((0, 0), |(new, taken), file| (new + file.0, taken + file.1));
+        let megabytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        Some(format!(
+            "{:.1} MB of it were new to the repository {root} and take {:.1} MB there.",
+            megabytes(new),
+            megabytes(taken)
+        ))
     }
 
     /// Notes in each of several files when the newest backup was finished.
@@ -371,33 +319,12 @@ impl Media {
     }
 }
 
-fn open_to_write(engine: &Engine, device: &str, held: &mut Vec<Held>) -> Result<(String, Arc<dyn File>)> {
-    if device.eq_ignore_ascii_case(NULL_DEVICE) || device == "/dev/null" {
-        return Ok((device.to_owned(), Arc::new(Nul)));
+fn not_looked_at(device: &str, e: &io::Error) -> Box<SqlError> {
+    match e.kind() {
+        // A file that knows what is to be in it.
+        io::ErrorKind::InvalidData => errors::damaged(e),
+        _ => errors::cannot_read(device, e),
     }
-    let (disk, path) = (&engine.options().env.disk, path_of(engine, device));
-    if is_our_own(engine, &path) {
-        return Err(errors::cannot_open(path.display(), "5(Access is denied.)"));
-    }
-    let there = disk.exists(&path);
-    let open = || {
-        // As the product does on Linux: maintenance scripts count on it there.
-        path.parent().map_or(Ok(()), |parent| disk.create_dir_all(parent))?;
-        let file = disk.open(&path, OpenMode::Create)?;
-        path.parent().map_or(Ok(()), |parent| disk.sync_dir(parent))?;
-        Ok(file)
-    };
-    let file = open().map_err(|e: io::Error| cannot_open(&path, &e))?;
-    let in_use = || errors::cannot_open(path.display(), "32(another backup is being written to it)");
-    let mut mine = Held::take(&engine.devices, &path).ok_or_else(in_use)?;
-    mine.made = (!there).then(|| Arc::clone(disk));
-    held.push(mine);
-    Ok((path.display().to_string(), file))
-}
-
-fn path_of(engine: &Engine, device: &str) -> PathBuf {
-    let path = Path::new(device);
-    if path.is_absolute() { path.to_path_buf() } else { default_directory(engine).join(path) }
 }
 
 /// Removes the backup files of a directory, of those with an extension, whose newest set was finished before a time (local ticks). What is
@@ -423,43 +350,24 @@ pub(crate) fn remove_old(
     Ok(())
 }
 
+/// Removes a file that is a backup, and is not being written to.
+///
+/// # Errors
+/// `InvalidInput` when it is none, and the disk's.
+pub(crate) fn remove_backup(engine: &Engine, path: &Path) -> io::Result<()> {
+    let invalid = |text| io::Error::new(io::ErrorKind::InvalidInput, text);
+    if !is_older(engine, path, i64::MAX) {
+        return Err(invalid("it is no backup"));
+    }
+    let _held =
+        Held::take(&engine.devices, path).ok_or_else(|| invalid("a backup is being written to it"))?;
+    engine.options().env.disk.remove(path)
+}
+
 fn is_older(engine: &Engine, path: &Path, before: i64) -> bool {
     let Ok(media) = Media::to_look_at(engine, &[path.display().to_string()]) else { return false };
     if let Some((family, _)) = media.families.first() {
         return family.finished != 0 && family.finished < before;
     }
     media.sets().is_ok_and(|sets| sets.last().is_some_and(|newest| newest.label.finished < before))
-}
-
-/// Whether a path leads among the instance's own files, which no backup may overwrite: whoever may make backups need not be
-/// an administrator.
-fn is_our_own(engine: &Engine, path: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let there = if path.exists() { real(path) } else { path.parent().map_or_else(PathBuf::new, real) };
-    let (data, backups) = (real(&engine.options().data_dir), real(&default_directory(engine)));
-    let winds = there.components().any(|part| part == std::path::Component::ParentDir);
-    there.starts_with(&data) && (winds || !there.starts_with(&backups))
-}
-
-/// In the system's words, with its number, as the product writes it.
-fn cannot_open(path: &Path, e: &io::Error) -> Box<SqlError> {
-    let text = e.to_string();
-    let words = text.split(" (os error").next().unwrap_or_default();
-    let detail = e.raw_os_error().map_or_else(|| words.to_owned(), |number| format!("{number}({words})"));
-    errors::cannot_open(path.display(), detail)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_written_to_by_one_backup_at_a_time() {
-        let (devices, one, other) =
-            (Arc::new(Devices::default()), Path::new("/no/a.bak"), Path::new("/no/b.bak"));
-        let held = Held::take(&devices, one).expect("nobody has it");
-        assert!(Held::take(&devices, one).is_none() && Held::take(&devices, other).is_some());
-        drop(held);
-        assert!(Held::take(&devices, one).is_some());
-    }
 }

@@ -12,6 +12,7 @@
 //! * Several devices are one file striped over them ([`keel_node::backup::Striped`]).
 //! * A file holds one set behind the other (NOINIT, the product's default) until it is begun anew (INIT, FORMAT). A relative name is
 //!   one in `backup` of the data directory.
+//! * A device in a [repository](keel_repository) is a file there: who writes and reads it does not know.
 //! * A restored database is made beside the one it replaces, which goes only when the new one is whole.
 //! * The chain of log backups is a part of the database ([`crate::catalog::LogChain`]), and so is the full backup that differential ones
 //!   refer to ([`crate::catalog::DifferentialBase`]): they go with it to the members of its group.
@@ -20,6 +21,7 @@
 //! ## Deliberately absent
 //! Files and filegroups, URL and tape: refused by name (40517).
 
+mod device;
 mod differential;
 mod encryption;
 mod errors;
@@ -32,6 +34,7 @@ mod show;
 mod tail;
 mod write;
 
+pub(crate) use device::{Devices, default_directory};
 pub(crate) use errors::{RAISED, no_certificate_of, no_private_key};
 pub(crate) use history::note_mark;
-pub(crate) use media::{Devices, default_directory, remove_old};
+pub(crate) use media::{remove_backup, remove_old};

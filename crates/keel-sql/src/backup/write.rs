@@ -209,6 +209,9 @@ impl Runner<'_> {
         self.report(&SqlError::new(4035, 0, 1, text));
         let took = self.info.engine.instance().env().clock.now().saturating_sub(started);
         self.say_processed(label.statement(), label.bytes, took.as_secs_f64());
+        if let Some(text) = media.say_stored() {
+            self.report(&SqlError::new(0, 0, 1, text));
+        }
         Ok(())
     }
 
@@ -223,8 +226,9 @@ impl Runner<'_> {
         let mut label = self.new_label(entry, options, wanted);
         label.mirrors = media.mirrors.len() as u8;
         let engine = Arc::clone(&self.info.engine);
-        let compress =
-            options.compress.unwrap_or_else(|| engine.configuration(COMPRESSION_DEFAULT).running != 0);
+        // Compressed, equal rows are not equal any more.
+        let compress = !media.is_deduplicated()
+            && options.compress.unwrap_or_else(|| engine.configuration(COMPRESSION_DEFAULT).running != 0);
         label.compressed = compress;
         let key = options.key.as_ref().map(|(key, encryption)| {
             label.encryption = Some(encryption.clone());

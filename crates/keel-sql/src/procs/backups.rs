@@ -2,7 +2,7 @@
 
 use super::{Outcome, argument, number, ok, string};
 use crate::backup::history::forget;
-use crate::backup::remove_old;
+use crate::backup::{remove_backup, remove_old};
 use crate::errors;
 use crate::run::{Argument, Runner};
 use keel_types::{SqlError, SqlType, Value};
@@ -31,12 +31,12 @@ pub(super) fn sp_delete_database_backuphistory(runner: &mut Runner<'_>, args: &[
 }
 
 /// `xp_delete_file type, directory, extension, before [, 1]`: removes the backups (type 0) of a directory, and of those in it when asked
-/// to, that were finished before a time. Type 1 means reports of maintenance plans, of which there are none.
+/// to, that were finished before a time. `xp_delete_file type, file`: that one. Type 1 means reports of maintenance plans, of which there are none.
 pub(super) fn xp_delete_file(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     runner.settings_only()?;
     let missing = |name: &str| errors::parameter_missing("xp_delete_file", name);
     let directory = string(args, "directory", 1).ok_or_else(|| missing("@directory"))?;
-    let extension = string(args, "extension", 2).ok_or_else(|| missing("@extension"))?;
+    let extension = string(args, "extension", 2);
     let before = match argument(args, "before", 3).and_then(|a| Some((a.value.as_ref()?, a.ty))) {
         None => runner.info.engine.now_local(),
         Some((value, ty)) => match keel_types::cast::convert(value, ty, SqlType::DateTime2(7))? {
@@ -48,8 +48,11 @@ pub(super) fn xp_delete_file(runner: &mut Runner<'_>, args: &[Argument]) -> Outc
         return ok();
     }
     let below = number(args, "subdirectories", 4) == Some(1);
-    let extension = extension.trim_start_matches('.');
-    let removed = remove_old(&runner.info.engine, Path::new(&directory), extension, before, below);
+    let (engine, path) = (&runner.info.engine, Path::new(&directory));
+    let removed = match extension {
+        Some(extension) => remove_old(engine, path, extension.trim_start_matches('.'), before, below),
+        None => remove_backup(engine, path),
+    };
     removed.map_err(|e| {
         let text = format!("Error executing extended stored procedure: xp_delete_file: '{directory}': {e}");
         SqlError::new(22049, 16, 1, text)
