@@ -63,6 +63,8 @@ pub struct Config {
     pub cluster: ClusterConfig,
     /// A directory on storage that all members share: whichever of them holds its lock runs the cluster's witness there.
     pub witness_directory: Option<PathBuf>,
+    /// `[failover_cluster]`: the data directory lies on storage that several machines share, and one of them has the instance.
+    pub failover_cluster: FailoverClusterConfig,
     /// How long a connection to a listener waits for a primary, in seconds.
     pub listener_hold: u32,
     /// A primary takes the IP addresses of its listener onto its machine (`CAP_NET_ADMIN`, `CAP_NET_RAW`); without it they are used
@@ -109,6 +111,7 @@ impl Default for Config {
             agent: true,
             cluster: ClusterConfig::default(),
             witness_directory: None,
+            failover_cluster: FailoverClusterConfig::default(),
             listener_hold: 30,
             listener_addresses: true,
             health_disk_stall_ms: 2000,
@@ -116,6 +119,35 @@ impl Default for Config {
             health_starved_ms: 500,
             health_exhausted_s: 10,
             log_to_stderr: true,
+        }
+    }
+}
+
+/// A failover cluster instance on this machine.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FailoverClusterConfig {
+    /// This machine serves when it gets the data directory's lock, and waits for it until then.
+    pub enabled: bool,
+    /// Name of this machine among the others; the machine's own when empty.
+    pub node: String,
+    /// Where the instance goes its IP address goes: `ADDRESS/PREFIX`, in a network of each machine; empty: none moves.
+    pub address: String,
+    /// Of these (`HOST:PORT`, a router, a name server, clients' side of the network) the machine must reach one by TCP, or it gives the
+    /// instance up, and takes none. Several, of which one always answers; none: it does not ask.
+    pub reach: Vec<String>,
+    /// How long it may reach none; how long a machine without a sign of life counts as up.
+    pub member_timeout_ms: u32,
+}
+
+impl Default for FailoverClusterConfig {
+    fn default() -> FailoverClusterConfig {
+        FailoverClusterConfig {
+            enabled: false,
+            node: String::new(),
+            address: String::new(),
+            reach: Vec::new(),
+            member_timeout_ms: 3000,
         }
     }
 }
@@ -209,7 +241,7 @@ impl Config {
     /// `@@SERVERNAME`.
     #[must_use]
     pub fn server_name(&self) -> String {
-        if self.server_name.is_empty() { host_name().to_uppercase() } else { self.server_name.clone() }
+        if self.server_name.is_empty() { machine_name() } else { self.server_name.clone() }
     }
 
     /// Memory limit in bytes.
@@ -245,6 +277,11 @@ impl Config {
             _ => anyhow::bail!("tls_certificate and tls_key must be given together"),
         }
     }
+}
+
+/// The machine's name as SQL Server writes it, in upper case.
+pub(crate) fn machine_name() -> String {
+    host_name().to_uppercase()
 }
 
 /// The machine's name, `localhost` when it has none.

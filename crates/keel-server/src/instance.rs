@@ -8,17 +8,19 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use keel_base::env::Env;
-use keel_sql::{Engine, EngineOptions, LoginRecord, PasswordHasher};
+use keel_sql::{Engine, EngineOptions, FailoverCluster as _, LoginRecord, PasswordHasher};
 
 use crate::agent::Agent;
 use crate::backend::EngineBackend;
 use crate::config::Config;
 use crate::errorlog::ErrorLog;
+use crate::failover_cluster::{Guard, Member, Seat};
 use crate::front::Front;
 use crate::hadr::Replication;
 use crate::health::Health;
 use crate::history::HistoryCleaner;
 use crate::keeper::Launch;
+use crate::listener::OwnAddress;
 use crate::password::{self, Passwords};
 use crate::server::Server;
 use crate::teller::Teller;
@@ -37,26 +39,51 @@ pub struct Instance {
     histories: HistoryCleaner,
     teller: Teller,
     agent: Option<Agent>,
+    /// The address of a failover cluster instance.
+    address: Option<OwnAddress>,
     log: Arc<ErrorLog>,
     /// Held until the instance has stopped.
     _lock: DirectoryLock,
 }
 
 impl Instance {
-    /// Opens the databases and starts to accept connections.
-    pub fn start(config: Config) -> Result<Instance> {
-        let lock = DirectoryLock::take(&config.data)?;
+    /// Opens the databases and starts to accept connections. `seat` is the directory of a failover cluster instance, which this machine
+    /// has got ([`Member::wait`]).
+    pub fn start(config: Config, seat: Option<Seat>) -> Result<Instance> {
+        let (lock, seat) = match seat {
+            Some(Seat { lock, member, from, free_for }) => (lock, Some((member, from, free_for))),
+            None => (DirectoryLock::take(&config.data)?, None),
+        };
         let log = ErrorLog::start(&config.data.join("log"), config.log_to_stderr)
             .context("cannot write the error log")?;
         let log = Arc::new(log);
-        let started = Self::start_locked(config, lock, Arc::clone(&log));
+        let began = std::time::Instant::now();
+        let member = seat.as_ref().map(|(member, ..)| Arc::clone(member));
+        let started = Self::start_locked(config, lock, member, Arc::clone(&log));
+        if let (Ok(_), Some((member, from, free_for))) = (&started, &seat) {
+            let from = from.as_ref().map_or_else(String::new, |from| format!(" from {from}"));
+            log.entry(
+                "Cluster",
+                &format!(
+                    "{} has taken the instance over{from}: its lock was free for {} ms, its databases were open {} ms later.",
+                    member.node(),
+                    free_for.as_millis(),
+                    began.elapsed().as_millis()
+                ),
+            );
+        }
         if let Err(e) = &started {
             log.entry("Server", &format!("The server could not be started: {e:#}"));
         }
         started
     }
 
-    fn start_locked(mut config: Config, lock: DirectoryLock, log: Arc<ErrorLog>) -> Result<Instance> {
+    fn start_locked(
+        mut config: Config,
+        lock: DirectoryLock,
+        member: Option<Arc<Member>>,
+        log: Arc<ErrorLog>,
+    ) -> Result<Instance> {
         log.entry("Server", &format!("Evenkeel {} ({})", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH));
         log.entry("Server", &format!("Server process ID is {}.", std::process::id()));
         log.entry("Server", &format!("Data directory is {}.", config.data.display()));
@@ -87,6 +114,11 @@ impl Instance {
             config.max_connections = config.max_connections.min(connections);
         }
         ensure_sa(&engine, &passwords, &log)?;
+        let address = member.as_ref().and_then(|member| member.address());
+        let address = address.map(|address| OwnAddress::take(address, &log)).transpose()?;
+        if let Some(member) = member {
+            engine.set_failover_cluster(member);
+        }
         let (agent, stack) = (config.agent, config.session_stack * 1024);
         let cluster = config.cluster.options();
         let replication = if config.hadr { Some(Replication::start(&engine, &log, cluster)?) } else { None };
@@ -127,9 +159,24 @@ impl Instance {
             histories,
             teller,
             agent,
+            address,
             log,
             _lock: lock,
         })
+    }
+
+    /// Watches over a failover cluster instance while it is here: `start_over` is called when this machine has to give it up, and must
+    /// not return.
+    ///
+    /// # Errors
+    /// When there is no thread.
+    pub fn guard(&self, member: &Arc<Member>, start_over: impl Fn() + Send + 'static) -> Result<Guard> {
+        let log = Arc::clone(&self.log);
+        let give_up = move |why: &str| {
+            log.entry("Cluster", why);
+            start_over();
+        };
+        Guard::start(member, Box::new(give_up)).context("no thread to watch over the instance")
     }
 
     /// Starts the process that lets clients go when this one stands still, if there is something to watch and it is wanted
@@ -187,6 +234,7 @@ impl Instance {
             replication.stop();
         }
         self.engine.shutdown();
+        drop(self.address);
         self.log.entry("Server", "The server has shut down.");
         Ok(())
     }
@@ -214,12 +262,41 @@ fn ensure_sa(engine: &Engine, passwords: &Passwords, log: &ErrorLog) -> Result<(
 }
 
 /// Keeps a second server out of the directory. The lock is the operating system's and goes with the process.
-struct DirectoryLock {
-    _file: File,
+pub(crate) struct DirectoryLock {
+    file: File,
+}
+
+/// What whoever has a directory's lock has written into it: its process and, of a failover cluster instance, its machine.
+pub(crate) struct Holder(String);
+
+impl Holder {
+    fn process(&self) -> &str {
+        self.0.split_whitespace().next().unwrap_or_default()
+    }
+
+    /// The machine, if it said so.
+    pub(crate) fn node(&self) -> Option<&str> {
+        self.0.split_whitespace().nth(1)
+    }
 }
 
 impl DirectoryLock {
     fn take(dir: &Path) -> Result<DirectoryLock> {
+        match DirectoryLock::attempt(dir)? {
+            Ok((lock, _)) => {
+                lock.sign("")?;
+                Ok(lock)
+            }
+            Err(holder) => {
+                bail!("{} is in use by another server (process {})", dir.display(), holder.process())
+            }
+        }
+    }
+
+    /// The lock, with who had it before; or who has it.
+    pub(crate) fn attempt(
+        dir: &Path,
+    ) -> Result<std::result::Result<(DirectoryLock, Option<Holder>), Holder>> {
         let path = dir.join("keel.lock");
         let mut file = OpenOptions::new()
             .read(true)
@@ -228,22 +305,31 @@ impl DirectoryLock {
             .truncate(false)
             .open(&path)
             .with_context(|| format!("cannot open {}", path.display()))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => {
-                let mut pid = String::new();
-                // Only for the message.
-                let _ = file.read_to_string(&mut pid);
-                bail!("{} is in use by another server (process {})", dir.display(), pid.trim());
-            }
+        let locked = match file.try_lock() {
+            Ok(()) => true,
+            Err(std::fs::TryLockError::WouldBlock) => false,
             Err(std::fs::TryLockError::Error(e)) => {
                 return Err(e).with_context(|| format!("cannot lock {}", path.display()));
             }
+        };
+        let mut holder = String::new();
+        // Only for messages.
+        let _ = file.read_to_string(&mut holder);
+        let holder = Holder(holder);
+        if !locked {
+            return Ok(Err(holder));
         }
+        let before = (!holder.process().is_empty()).then_some(holder);
+        Ok(Ok((DirectoryLock { file }, before)))
+    }
+
+    /// Says who has it.
+    pub(crate) fn sign(&self, node: &str) -> Result<()> {
+        let mut file = &self.file;
         file.set_len(0)?;
         file.rewind()?;
-        writeln!(file, "{}", std::process::id())?;
-        Ok(DirectoryLock { _file: file })
+        writeln!(file, "{} {node}", std::process::id())?;
+        Ok(())
     }
 }
 

@@ -44,6 +44,7 @@ pub mod credentials;
 pub mod decode;
 pub mod encode;
 pub mod errorlog;
+pub mod failover_cluster;
 pub mod front;
 pub mod hadr;
 pub mod health;

@@ -53,6 +53,7 @@ pub mod diagnostics;
 pub mod engine;
 pub mod errors;
 pub mod events;
+pub mod failover_cluster;
 pub mod functions;
 pub mod governor;
 pub mod hadr;
@@ -71,6 +72,7 @@ pub mod views;
 pub use keel_node::InstanceOptions;
 
 pub use engine::{DatabaseUser, Engine, EngineOptions, LoginRecord, PasswordHasher, ServerLog, Traffic};
+pub use failover_cluster::{ClusterNode, FailoverCluster};
 pub use keel_query::dml::{BulkRow, Cell};
 pub use session::{BulkSource, BulkTarget, CancelHandle, Session, SessionOptions, recovery};
 pub use sink::{

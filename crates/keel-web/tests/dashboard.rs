@@ -37,7 +37,7 @@ fn world() -> &'static World {
             log_to_stderr: false,
             ..Config::default()
         };
-        let instance = Instance::start(config).unwrap();
+        let instance = Instance::start(config, None).unwrap();
         let front = instance.front();
         run(&front, &format!("ALTER LOGIN sa WITH PASSWORD = N'{PASSWORD}'"));
         run(&front, &format!("CREATE LOGIN looker WITH PASSWORD = N'{PASSWORD}'"));

@@ -75,11 +75,12 @@ fn keys() -> String {
     out
 }
 
-fn cluster() -> String {
+/// The keys of a table of the file.
+fn table(structure: &str, name: &str) -> String {
     let defaults = serde_json::to_value(Config::default()).expect("a configuration is data");
     let mut out = String::from("| key | default | meaning |\n| --- | --- | --- |\n");
-    for (key, meaning) in fields("ClusterConfig") {
-        let _ = writeln!(out, "| `{key}` | {} | {meaning} |", shown(defaults["cluster"].get(&key)));
+    for (key, meaning) in fields(structure) {
+        let _ = writeln!(out, "| `{key}` | {} | {meaning} |", shown(defaults[name].get(&key)));
     }
     out
 }
@@ -113,8 +114,13 @@ fn commands() -> String {
 #[test]
 fn the_configuration_reference_is_what_the_code_says() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
-    let parts =
-        [("keys", keys()), ("cluster", cluster()), ("server options", options()), ("commands", commands())];
+    let parts = [
+        ("keys", keys()),
+        ("cluster", table("ClusterConfig", "cluster")),
+        ("failover cluster", table("FailoverClusterConfig", "failover_cluster")),
+        ("server options", options()),
+        ("commands", commands()),
+    ];
     for (what, content) in parts {
         keel_testkit::golden::generated(&file, what, &content);
     }
@@ -122,9 +128,9 @@ fn the_configuration_reference_is_what_the_code_says() {
 
 #[test]
 fn every_key_has_a_meaning() {
-    for structure in ["Config", "ClusterConfig"] {
+    for structure in ["Config", "ClusterConfig", "FailoverClusterConfig"] {
         let fields = fields(structure);
-        assert!(fields.len() > 5, "{structure}: {fields:?}");
+        assert!(fields.len() >= 5, "{structure}: {fields:?}");
         assert!(fields.iter().all(|(_, meaning)| meaning.len() > 5), "{fields:?}");
     }
 }

@@ -1,14 +1,17 @@
 //! `keel serve`.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use keel_server::Config;
+use keel_server::failover_cluster::{Member, Seat};
 use keel_server::instance::Instance;
 use keel_web::Dashboard;
 
@@ -48,6 +51,12 @@ pub struct Serve {
     /// A directory on storage that all members of the cluster share: whichever holds its lock runs the witness
     #[arg(long, value_name = "DIR")]
     witness_directory: Option<PathBuf>,
+    /// The data directory is on storage that several machines share: serve when this one gets it, and wait until then
+    #[arg(long)]
+    failover_cluster: bool,
+    /// Name of this machine among those [default: the machine's name]
+    #[arg(long, value_name = "NAME", requires = "failover_cluster")]
+    node: Option<String>,
     /// @@SERVERNAME [default: the machine's name]
     #[arg(long, value_name = "NAME")]
     server_name: Option<String>,
@@ -83,6 +92,38 @@ pub struct Serve {
     quiet: bool,
 }
 
+/// Waits until this machine has the instance; a signal ends the process meanwhile.
+fn wait_for_turn(member: &Arc<Member>, config: &Config, signals: Signals) -> Result<Seat> {
+    let waiting = Arc::new(AtomicBool::new(true));
+    let waits = Arc::clone(&waiting);
+    std::thread::spawn(move || {
+        while waits.load(Ordering::SeqCst) {
+            if signals.comes_within(LOOK_FOR_SIGNALS_EVERY) {
+                std::process::exit(0);
+            }
+        }
+    });
+    let seat = member.wait(config, &mut |text| {
+        println!("keel: {text}");
+        let _ = std::io::stdout().flush();
+    });
+    waiting.store(false, Ordering::SeqCst);
+    seat
+}
+
+/// Begins the process anew, as it was called: it has the instance no more, and waits with the others. Nothing of it goes on.
+fn start_over() {
+    let program = std::env::current_exe();
+    let failed =
+        program.map(|program| std::process::Command::new(program).args(std::env::args_os().skip(1)).exec());
+    eprintln!("keel: the process cannot begin anew: {failed:?}");
+    // Whatever happens the instance must not go on here.
+    std::process::abort();
+}
+
+/// How often who waits for the instance looks for signals.
+const LOOK_FOR_SIGNALS_EVERY: Duration = Duration::from_millis(100);
+
 impl Serve {
     /// Runs until told to stop.
     pub fn run(self) -> ExitCode {
@@ -101,7 +142,10 @@ impl Serve {
         let signals = Signals::block();
         let config = self.config()?;
         let least = config.min_server_memory_bytes()?.unwrap_or(0);
-        let mut instance = Instance::start(config.clone())?;
+        let member = Member::of(&config)?;
+        let seat = member.as_ref().map(|member| wait_for_turn(member, &config, signals)).transpose()?;
+        let mut instance = Instance::start(config.clone(), seat)?;
+        let _guard = member.as_ref().map(|member| instance.guard(member, start_over)).transpose()?;
         let configured = instance.min_server_memory();
         let _least =
             Least::hold(move || least.max(configured())).context("no thread for min server memory")?;
@@ -136,7 +180,11 @@ impl Serve {
         if let Some(dashboard) = dashboard {
             dashboard.stop();
         }
-        instance.stop()
+        instance.stop()?;
+        if member.is_some_and(|member| member.is_moving()) {
+            start_over();
+        }
+        Ok(())
     }
 
     fn config(self) -> Result<Config> {
@@ -150,6 +198,8 @@ impl Serve {
         config.min_server_memory = self.min_server_memory.unwrap_or(config.min_server_memory);
         config.checkpoint_throttle = self.checkpoint_throttle.unwrap_or(config.checkpoint_throttle);
         config.witness_directory = self.witness_directory.or(config.witness_directory);
+        config.failover_cluster.enabled |= self.failover_cluster;
+        config.failover_cluster.node = self.node.unwrap_or(config.failover_cluster.node);
         config.server_name = self.server_name.unwrap_or(config.server_name);
         config.trace_flags.extend(self.trace_flag);
         config.keeper &= !self.no_keeper;

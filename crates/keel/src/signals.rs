@@ -19,6 +19,14 @@ impl Signals {
         }
     }
 
+    /// Whether one of them comes before so much time is over; it is taken.
+    pub fn comes_within(&self, time: std::time::Duration) -> bool {
+        let seconds = libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX);
+        let limit = libc::timespec { tv_sec: seconds, tv_nsec: time.subsec_nanos().into() };
+        // SAFETY: the set is initialised, the limit is read only, and no details are asked for.
+        unsafe { libc::sigtimedwait(&self.0, std::ptr::null_mut(), &limit) > 0 }
+    }
+
     /// Returns when one of them came.
     pub fn wait(&self) {
         let mut signal = 0;

@@ -121,6 +121,8 @@ pub(super) struct Look<'a> {
     pub known: Vec<IpAddr>,
     /// Connections that other members served.
     pub others: &'a dyn Fn() -> Vec<ClientConnection>,
+    /// Whose they are, for the log.
+    pub whose: &'static str,
     /// Takes a line for the log.
     pub say: &'a dyn Fn(&str),
 }
@@ -196,12 +198,12 @@ impl Claims {
 
     /// Keeps what is held, or lets it go.
     fn keep(&mut self, ip: IpAddr, look: &Look<'_>) {
-        let (now, say) = (look.now, look.say);
+        let (now, say, whose) = (look.now, look.say, look.whose);
         let Some(claim) = self.held.get_mut(&ip) else { return };
         if now.duration_since(claim.renewed) >= LIFETIME {
             self.held.remove(&ip);
             self.refused.insert(ip, Refusal { why: None, again: now + AGAIN_AFTER });
-            say(&format!("The address {ip} of a listener was not kept in time and is no longer here."));
+            say(&format!("The address {ip} of {whose} was not kept in time and is no longer here."));
             return;
         }
         if !look.is_here(&ip) {
@@ -214,8 +216,8 @@ impl Claims {
             let interface = claim.interface;
             self.held.remove(&ip);
             match self.network.give_back(ip, interface) {
-                Ok(()) => say(&format!("The address {ip} of a listener has been given back.")),
-                Err(e) => say(&format!("The address {ip} of a listener cannot be given back: {e}.")),
+                Ok(()) => say(&format!("The address {ip} of {whose} has been given back.")),
+                Err(e) => say(&format!("The address {ip} of {whose} cannot be given back: {e}.")),
             }
             return;
         }
@@ -241,7 +243,10 @@ impl Claims {
             Ok(Some(interface)) => {
                 self.refused.remove(&ip);
                 self.held.insert(ip, Claim::new(interface, now));
-                (look.say)(&format!("The address {ip} of a listener has been taken: its primary is here."));
+                (look.say)(&format!(
+                    "The address {ip} of {} has been taken: who serves it is here.",
+                    look.whose
+                ));
             }
             Ok(None) => {
                 self.refused.insert(ip, Refusal { why: None, again: now + AGAIN_AFTER });
@@ -257,7 +262,7 @@ impl Claims {
         };
         let why = format!("it cannot be taken: {error}{needs}");
         if self.held.remove(&ip).is_some() {
-            (look.say)(&format!("The address {ip} of a listener is lost: {why}."));
+            (look.say)(&format!("The address {ip} of {} is lost: {why}.", look.whose));
         }
         self.refused.insert(ip, Refusal { why: Some(why), again: look.now + AGAIN_AFTER });
     }
@@ -290,9 +295,10 @@ fn announce(network: &dyn Network, ip: IpAddr, claim: &mut Claim, look: &Look<'_
     claim.announced = due;
     if first && let Err(e) = network.forget(ip) {
         (look.say)(&format!(
-            "Connections that ended here when the address {ip} of a listener was here before cannot be forgotten: {e}. A \
+            "Connections that ended here when the address {ip} of {} was here before cannot be forgotten: {e}. A \
              client whose port is that of one finds out up to a minute later that its connection is over. (CAP_NET_ADMIN \
-             and a system with CONFIG_INET_DIAG_DESTROY are needed.)"
+             and a system with CONFIG_INET_DIAG_DESTROY are needed.)",
+            look.whose
         ));
     }
     let announced = network.announce(ip, claim.interface);
@@ -301,8 +307,9 @@ fn announce(network: &dyn Network, ip: IpAddr, claim: &mut Claim, look: &Look<'_
     let ended = if connections.is_empty() { Ok(()) } else { network.end(ip, &connections) };
     match announced.and(ended) {
         Err(e) if first => (look.say)(&format!(
-            "Other machines cannot be told that the address {ip} of a listener is here: {e}. Clients find it when what \
-             their systems remember is over. (CAP_NET_RAW is needed.)"
+            "Other machines cannot be told that the address {ip} of {} is here: {e}. Clients find it when what \
+             their systems remember is over. (CAP_NET_RAW is needed.)",
+            look.whose
         )),
         Ok(()) | Err(_) => {}
     }
@@ -436,7 +443,9 @@ mod tests {
             let certain = here.iter().filter(|_| !self.uncertain).map(|v| v.ip).collect();
             let said = RefCell::new(Vec::new());
             let say = |line: &str| said.borrow_mut().push(line.to_owned());
-            let look = Look { now, here, certain, elsewhere, known, others: &|| others.clone(), say: &say };
+            let whose = "a listener";
+            let look =
+                Look { now, here, certain, elsewhere, known, others: &|| others.clone(), whose, say: &say };
             self.claims.tend(&look);
             self.claims.announce(&look);
             self.said = said.into_inner();

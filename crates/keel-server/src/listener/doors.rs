@@ -409,6 +409,7 @@ impl Doors {
             elsewhere: Vec::new(),
             known: Vec::new(),
             others,
+            whose: "a listener",
             say,
         };
         for standing in doors.iter().map(|d| d.standing()) {

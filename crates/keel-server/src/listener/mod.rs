@@ -47,9 +47,11 @@ pub mod forward;
 mod guests;
 mod netlink;
 mod network;
+mod own;
 mod sockets;
 
 pub use addresses::Virtual;
 pub(crate) use addresses::addresses_taken;
 pub use doors::{Door, Doors, Place, Source, Standing, Target};
+pub(crate) use own::OwnAddress;
 pub use sockets::{Outcome, SocketState};

@@ -136,6 +136,7 @@ pub struct Engine {
     stop: std::sync::OnceLock<Box<dyn Fn(bool) + Send + Sync>>,
     listening: std::sync::OnceLock<Vec<std::net::SocketAddr>>,
     diagnostics: std::sync::OnceLock<Arc<dyn crate::diagnostics::Diagnostics>>,
+    failover_cluster: std::sync::OnceLock<Arc<dyn crate::FailoverCluster>>,
     /// Turns of balanced read-only routing.
     pub routing: crate::hadr::Rotation,
     /// Ids given to databases that are being seeded.
@@ -197,6 +198,7 @@ impl Engine {
             stop: std::sync::OnceLock::new(),
             listening: std::sync::OnceLock::new(),
             diagnostics: std::sync::OnceLock::new(),
+            failover_cluster: std::sync::OnceLock::new(),
             routing: crate::hadr::Rotation::default(),
             places: Mutex::default(),
             devices: Arc::default(),
@@ -402,6 +404,17 @@ impl Engine {
     #[must_use]
     pub fn diagnostics(&self) -> Option<&Arc<dyn crate::diagnostics::Diagnostics>> {
         self.diagnostics.get()
+    }
+
+    /// Makes it a failover cluster instance, once, before the first client.
+    pub fn set_failover_cluster(&self, cluster: Arc<dyn crate::FailoverCluster>) {
+        let _ = self.failover_cluster.set(cluster);
+    }
+
+    /// What runs it, when it is a failover cluster instance.
+    #[must_use]
+    pub fn failover_cluster(&self) -> Option<&Arc<dyn crate::FailoverCluster>> {
+        self.failover_cluster.get()
     }
 
     /// Sets what SHUTDOWN calls (with true for NOWAIT), once; it must return at once. False when there is one already.

@@ -154,6 +154,9 @@ pub(super) fn server_property(info: &Info, args: &[Value]) -> Result<Value> {
         "editionid" => variant(SqlType::BigInt, Value::Int(-2_117_995_310)),
         "engineedition" => variant_int(3),
         "servername" => variant_text(name),
+        "computernamephysicalnetbios" if info.engine.failover_cluster().is_some() => {
+            info.engine.failover_cluster().map_or(Value::Null, |cluster| variant_text(cluster.node()))
+        }
         "machinename" | "computernamephysicalnetbios" => {
             variant_text(name.split('\\').next().unwrap_or(name))
         }
@@ -168,8 +171,8 @@ pub(super) fn server_property(info: &Info, args: &[Value]) -> Result<Value> {
         "sqlsortordername" => variant_text("nocase_iso"),
         "licensetype" => variant_text("DISABLED"),
         "processid" => variant_int(i64::from(std::process::id())),
-        "isclustered"
-        | "issingleuser"
+        "isclustered" => variant_int(i64::from(info.engine.failover_cluster().is_some())),
+        "issingleuser"
         | "isfulltextinstalled"
         | "ispolybaseinstalled"
         | "islocaldb"

@@ -9,6 +9,7 @@ pub mod catalog;
 mod cursors;
 mod diagnostics;
 mod execute;
+mod failover_cluster;
 mod hadr;
 mod host;
 mod prepared;
@@ -73,6 +74,8 @@ pub static ALL: &[Procedure] = &[
     p("sp_configure", server::sp_configure),
     p("sp_rename", rename::sp_rename),
     p("sp_keel_failover", hadr::sp_keel_failover),
+    p("sp_keel_possible_owners", failover_cluster::sp_keel_possible_owners),
+    p("sp_keel_move_instance", failover_cluster::sp_keel_move_instance),
     p("sp_keel_force_quorum", hadr::sp_keel_force_quorum),
     p("sp_keel_invite", hadr::sp_keel_invite),
     p("sp_keel_join", hadr::sp_keel_join),

@@ -254,7 +254,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("private_build", BIT), ("special_build", BIT), ("language", INT), ("company", N256), ("description", N256), ("name", N256),
     ]),
     // ---- the operating system, and what is not counted ----
-    none("dm_os_cluster_nodes", &[("NodeName", N256), ("status", INT), ("status_description", N60), ("is_current_owner", BIT)]),
     none("dm_io_cluster_shared_drives", &[("DriveName", SqlType::NChar(2))]),
     none("dm_server_registry", &[("registry_key", N256), ("value_name", N256), ("value_data", VARIANT)]),
     none("dm_server_memory_dumps", &[("filename", N256), ("creation_time", SqlType::DateTimeOffset(7)), ("size_in_bytes", BIG)]),

@@ -21,6 +21,7 @@ mod describe;
 mod encryption;
 mod endpoints;
 mod events;
+mod failover_cluster;
 mod files;
 mod governor;
 mod governor_counters;
@@ -159,7 +160,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 44] {
+fn groups() -> [&'static [SystemView]; 45] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -188,6 +189,7 @@ fn groups() -> [&'static [SystemView]; 44] {
         mirroring::VIEWS,
         hadr::VIEWS,
         hadr_states::VIEWS,
+        failover_cluster::VIEWS,
         hadr_cluster::VIEWS,
         hadr_own::VIEWS,
         compat::VIEWS,
