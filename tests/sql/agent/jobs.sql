@@ -63,7 +63,7 @@ exec sp_add_jobstep @job_id = @id, @step_name = N'wait', @command = N'waitfor de
 exec sp_add_jobserver @job_id = @id
 exec sp_start_job @job_id = @id
 exec sp_start_job @job_id = @id
-while not exists (select 1 from sys.dm_keel_agent_jobs where job_id = @id and state = 1) and getdate() < @till waitfor delay '00:00:00.010'
+while 2 > (select count(*) from sys.dm_keel_agent_jobs where state = 1 and step_id = 1) and getdate() < @till waitfor delay '00:00:00.010'
 select state_desc, step_id, step_name, retry_attempt from sys.dm_keel_agent_jobs where job_id = @id
 select program_name, login_name from sys.dm_exec_sessions where program_name like '%01 : Step%'
 exec sp_stop_job N'long'
@@ -71,6 +71,18 @@ exec sp_delete_job @job_id = @id
 exec settle
 select step_id, run_status, message from told where name like 'long%' order by instance_id
 exec sp_stop_job N'long'
+GO
+-- Stopped by what it does itself: nothing of the step is executed behind that.
+create table master.dbo.behind (n int)
+exec sp_add_job N'stops itself'
+exec sp_add_jobstep @job_name = N'stops itself', @step_name = N'stop', @command = N'exec msdb.dbo.sp_stop_job N''stops itself''
+go
+insert master.dbo.behind values (1)'
+exec sp_add_jobserver @job_name = N'stops itself'
+exec sp_start_job N'stops itself'
+exec settle
+select step_id, run_status from told where name = 'stops itself' order by instance_id
+select count(*) as behind from master.dbo.behind
 GO
 -- What a job leaves: a table with its output, and with delete_level nothing.
 declare @till datetime = dateadd(minute, 1, getdate())

@@ -179,7 +179,8 @@ impl Board {
         let running = state.running.get_mut(&job).ok_or(Refusal::NotRunning)?;
         running.stopped_by.get_or_insert_with(|| by.to_owned());
         if let Some(cancel) = &running.cancel {
-            cancel.cancel();
+            // Not only what runs: the step may be between two batches.
+            cancel.end();
         }
         self.moved.notify_all();
         Ok(())
@@ -292,7 +293,7 @@ impl Board {
         for running in state.running.values_mut() {
             running.stopped_by.get_or_insert_with(|| "the end of the server".to_owned());
             if let Some(cancel) = &running.cancel {
-                cancel.cancel();
+                cancel.end();
             }
         }
         self.moved.notify_all();

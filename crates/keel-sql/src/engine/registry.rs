@@ -192,6 +192,14 @@ pub struct Sessions {
     ended: Traffic,
 }
 
+impl SessionShared {
+    /// Ends it: what it runs stops, and whatever it is asked afterwards.
+    pub fn kill(&self) {
+        self.killed.store(true, Ordering::Release);
+        self.cancel.cancel();
+    }
+}
+
 impl Sessions {
     /// Registers a session under a free id.
     pub fn register(
@@ -277,16 +285,14 @@ impl Sessions {
     /// KILL: false when there is no such session.
     pub fn kill(&self, id: u32) -> bool {
         let Some(session) = self.get(id) else { return false };
-        session.killed.store(true, Ordering::Release);
-        session.cancel.cancel();
+        session.kill();
         true
     }
 
     /// Shutdown: every running request is told to stop.
     pub fn cancel_all(&self) {
         for session in self.all() {
-            session.killed.store(true, Ordering::Release);
-            session.cancel.cancel();
+            session.kill();
         }
     }
 }

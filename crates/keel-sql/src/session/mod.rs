@@ -37,7 +37,7 @@ pub mod xml_documents;
 pub use bulk::{BulkSource, BulkTarget};
 
 use crate::config::USER_OPTIONS;
-use crate::engine::{DatabaseEntry, Engine, Traffic};
+use crate::engine::{DatabaseEntry, Engine, SessionShared, Traffic};
 use crate::errors;
 use crate::hadr::{Access, ContainedGroup, Intent, access};
 use crate::program::Program;
@@ -48,7 +48,6 @@ use crate::sink::{
 };
 use info::{Info, Pending};
 use keel_query::IsolationLevel;
-use keel_store::lock::CancelToken;
 use keel_types::SqlError;
 use keel_types::error::Result;
 use options::{SetOptions, Switches};
@@ -102,16 +101,21 @@ pub struct SessionOptions {
 }
 
 /// Stops what a session is doing, from another thread (attention, KILL, shutdown).
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct CancelHandle {
-    token: Arc<CancelToken>,
+    session: Arc<SessionShared>,
 }
 
 impl CancelHandle {
     /// Asks the running request to stop; it ends within a row's work, also out of lock waits and WAITFOR. A request
     /// that starts later is not affected.
     pub fn cancel(&self) {
-        self.token.cancel();
+        self.session.cancel.cancel();
+    }
+
+    /// Ends the session, as KILL does: what runs stops, and so does whatever starts later.
+    pub fn end(&self) {
+        self.session.kill();
     }
 }
 
@@ -214,7 +218,7 @@ impl Session {
     /// A handle that stops what this session does.
     #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
-        CancelHandle { token: Arc::clone(&self.info.shared.cancel) }
+        CancelHandle { session: Arc::clone(&self.info.shared) }
     }
 
     /// True once an error of severity 20 or more, or KILL, has ended the session: the connection must be closed.
