@@ -17,7 +17,7 @@ use crate::errorlog::ErrorLog;
 use crate::front::Front;
 use crate::hadr::Replication;
 use crate::health::Health;
-use crate::history::HistoryCleaner;
+use crate::history::Rounds;
 use crate::keeper::Launch;
 use crate::password::{self, Passwords};
 use crate::server::Server;
@@ -34,7 +34,8 @@ pub struct Instance {
     replication: Option<Arc<Replication>>,
     witness: Option<WitnessDirectory>,
     health: Arc<Health>,
-    histories: HistoryCleaner,
+    /// Threads that come round: what they do is done before the log ends.
+    rounds: [Rounds; 2],
     teller: Teller,
     agent: Option<Agent>,
     log: Arc<ErrorLog>,
@@ -114,22 +115,11 @@ impl Instance {
         for address in server.addresses() {
             log.entry("Server", &format!("Server is listening on {address}."));
         }
-        let histories = HistoryCleaner::start(&engine, &log)?;
+        let rounds = [Rounds::cleaning(&engine, &log)?, Rounds::deciding(&engine)?];
         let teller = Teller::start(&engine, &log)?;
         let agent = Agent::start_if(agent, &engine, &log, stack);
         log.entry("Server", "The server is now ready for client connections.");
-        Ok(Instance {
-            engine,
-            server,
-            replication,
-            witness,
-            health,
-            histories,
-            teller,
-            agent,
-            log,
-            _lock: lock,
-        })
+        Ok(Instance { engine, server, replication, witness, health, rounds, teller, agent, log, _lock: lock })
     }
 
     /// Starts the process that lets clients go when this one stands still, if there is something to watch and it is wanted
@@ -178,7 +168,7 @@ impl Instance {
             self.log.entry("Server", "Some sessions did not end in time.");
         }
         self.health.stop();
-        self.histories.stop();
+        self.rounds.into_iter().for_each(Rounds::stop);
         self.teller.stop();
         if let Some(witness) = &self.witness {
             witness.stop();

@@ -265,7 +265,7 @@ impl Real {
                         self.streams.remove(&group.stream);
                         None
                     }
-                    GroupKind::Rollback | GroupKind::Note => None,
+                    GroupKind::Rollback | GroupKind::Note | GroupKind::Prepare => None,
                 };
                 if let Some(number) = committed {
                     let told = self.ends.lock().expect("one thread").get(&number).copied();
