@@ -87,6 +87,8 @@ pub(crate) struct Roles {
     fences: AtomicU64,
     /// Where the last term as a group's primary began: the end of the log that it took over.
     term_start: AtomicU64,
+    /// How far redo had come then: before that end, when the log that was taken over ends inside an append.
+    redone: AtomicU64,
 }
 
 impl Roles {
@@ -354,6 +356,7 @@ impl Database {
         let instance = self.instance();
         instance.pressure().lend(instance.delta_bytes());
         *self.roles.redo.lock() = None;
+        self.roles.redone.store(self.follower.applied().0, Ordering::Release);
         Ok(task)
     }
 
@@ -530,11 +533,21 @@ impl Database {
             log.cut(at)?;
             self.store().take_back(at);
             self.follower.cut_streams(at);
-            self.follower.set_applied(at);
+            self.follower.set_applied(self.group_border(at));
         } else {
             log.cut(at)?;
         }
         self.keys.cut(at)
+    }
+
+    /// Where redo goes on behind `at`, the new end of what was a primary's log. What it had taken over may end inside an append, whose rest
+    /// comes from somebody who has it.
+    fn group_border(&self, at: Lsn) -> Lsn {
+        if at == Lsn(self.roles.term_start.load(Ordering::Acquire)) {
+            at.min(Lsn(self.roles.redone.load(Ordering::Acquire)))
+        } else {
+            at
+        }
     }
 
     /// Ends redo; chunks under way are finished first.

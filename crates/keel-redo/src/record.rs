@@ -318,7 +318,9 @@ impl<'a> Group<'a> {
         workers: usize,
         mut each: impl FnMut(u32, RowRecord<'a>) -> Result<(), E>,
     ) -> Option<Result<(), E>> {
-        let mut rest = &self.bytes[GROUP_HEADER_BYTES..];
+        // Behind the header of a prepare group stands a name.
+        let records = if self.kind == GroupKind::Prepare { GROUP_HEADER_BYTES } else { self.bytes.len() };
+        let mut rest = &self.bytes[GROUP_HEADER_BYTES..records];
         for number in 0..self.records {
             let hash = u16_at(rest, 2)?;
             let length = u32_at(rest, 4)? as usize;
@@ -390,6 +392,7 @@ mod tests {
         assert_eq!(bytes, expected);
         let group = Group::decode(&bytes).unwrap();
         assert_eq!((group.kind, group.stream, group.name()), (GroupKind::Prepare, 7, &b"who"[..]));
+        assert_eq!(decode_all(&bytes), []);
     }
 
     #[test]
