@@ -515,6 +515,8 @@ impl Database {
         if !matches!(self.role(), Role::Secondary | Role::Resolving) {
             return Err(refused("only a secondary or a resolving replica is cut"));
         }
+        // Of a former primary; what the log still has of them, redo has.
+        self.forget_prepared();
         let floor = self.floor();
         if at < floor {
             return Err(DbError::Role(

@@ -121,6 +121,11 @@ fn entity(resource: &keel_store::lock::Resource<'_>) -> i64 {
 /// What the product shows as the session of a distributed transaction that none works in.
 const NO_SESSION: i64 = -2;
 
+/// The session that an agent of locks is, as views show it.
+pub(super) fn session_of(agent: u64) -> i64 {
+    u32::try_from(agent).map_or(NO_SESSION, i64::from)
+}
+
 /// The units of work of distributed transactions that no session works in, by the agent that their locks name.
 fn orphans(cx: &ViewContext<'_>) -> HashMap<u64, Uow> {
     let mut found = HashMap::new();
@@ -152,8 +157,8 @@ pub(super) fn locks(cx: &ViewContext<'_>) -> Rows {
         };
         let (agent, uow) = match (orphans.get(&lock.agent), &lock_session) {
             (Some(uow), _) => (NO_SESSION, *uow),
-            (None, Some(s)) => (lock.agent as i64, s.uow.lock().unwrap_or_default()),
-            (None, None) => (lock.agent as i64, Uow::default()),
+            (None, Some(s)) => (session_of(lock.agent), s.uow.lock().unwrap_or_default()),
+            (None, None) => (session_of(lock.agent), Uow::default()),
         };
         let mut row = vec![text(resource.type_name()), text(""), int(resource.database().0)];
         row.extend([
