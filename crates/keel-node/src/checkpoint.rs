@@ -145,7 +145,7 @@ impl Database {
         let before = decode_meta(root.meta(), self.control.log_id, root.checkpoint_lsn())
             .ok_or_else(|| DbError::Corrupt("the base tree's metadata is of another database".into()))?;
         let mut streams = self.follower.streams.lock();
-        streams.retain(|_, stream| stream.committed.is_none_or(|end| end > checkpoint));
+        streams.retain(|_, stream| stream.decided.is_none_or(|end| end > checkpoint));
         let first = streams.values().map(|stream| stream.first).min().unwrap_or(checkpoint);
         drop(streams);
         let whole = match self.role() {

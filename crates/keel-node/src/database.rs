@@ -18,13 +18,14 @@
 //!
 //! and behind it which roots there were before.
 
-use crate::control::{self, Control, micros};
+use crate::control::{self, Control};
 use crate::error::{DbError, TxnError};
 use crate::follower::{Follower, Gauged, Rows, Stream};
 use crate::gate::Gate;
 use crate::instance::Instance;
 use crate::keys::DatabaseKeys;
 use crate::marker::{self, Marker};
+use crate::prepared::Prepared;
 use crate::read::ReadPoint;
 use crate::retention::Holders;
 use crate::role::{Role, Roles};
@@ -33,11 +34,11 @@ use crate::transaction::{Isolation, Transaction};
 use keel_base::{DatabaseId, Lsn};
 use keel_log::segment::is_segment;
 use keel_log::{Log, LogError, LogOptions, LogStats, OpenFrom};
-use keel_redo::record::{GroupKind, RecordBuffer};
 use keel_redo::{Applier, LogSource, RedoOptions, Task};
 use keel_store::base::{BaseOptions, BaseTree};
 use keel_store::{Store, TxnStatus};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -181,6 +182,8 @@ pub struct Database {
     pub(crate) schedule: Schedule,
     closed: AtomicBool,
     pub(crate) counters: Counters,
+    /// Transactions that are prepared and have no session, by stream.
+    pub(crate) prepared: Mutex<BTreeMap<u64, Prepared>>,
 }
 
 #[derive(Default)]
@@ -268,15 +271,6 @@ pub(crate) fn recovery(
     Ok(Applier::new(Box::new(source), Box::new(Rows(Arc::clone(follower))), &options))
 }
 
-/// Writes into the log that these streams have been committed; hardened when it returns.
-fn commit_streams(instance: &Instance, log: &Log, streams: &[u64]) -> Result<Lsn, DbError> {
-    let mut buffer = RecordBuffer::new();
-    for stream in streams {
-        log.append(buffer.seal(GroupKind::Commit, *stream, micros(instance.env())), |_| ())?;
-    }
-    Ok(log.flush()?)
-}
-
 impl Database {
     /// Makes a new, empty database in `dir`. What an earlier creation left half-made there is replaced.
     pub fn create(
@@ -320,19 +314,6 @@ impl Database {
         options: &DbOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Arc<Database>, DbError> {
-        Database::open_deciding(instance, id, dir, options, progress, &|_| false)
-    }
-
-    /// The same; `decide` is asked of each transaction that the log of a database that stands alone leaves undecided, by the number
-    /// that [`Transaction::prepare`] gave, whether it has been committed elsewhere.
-    pub fn open_deciding(
-        instance: &Arc<Instance>,
-        id: DatabaseId,
-        dir: &Path,
-        options: &DbOptions,
-        progress: &mut dyn FnMut(Progress),
-        decide: &dyn Fn(u64) -> bool,
-    ) -> Result<Arc<Database>, DbError> {
         let env = instance.env();
         if options.durability == Durability::Volatile {
             return Database::open_volatile(instance, id, dir);
@@ -372,28 +353,21 @@ impl Database {
         } else {
             applier.run_to_end(&mut report)?;
         }
-        let committed = if grouped { Vec::new() } else { applier.undecided() };
-        let committed: Vec<u64> = committed.into_iter().filter(|stream| decide(*stream)).collect();
-        if !committed.is_empty() {
-            let end = commit_streams(instance, &log, &committed)?;
-            store.advance_stable(end);
-            follower.limit.store(end.0, Ordering::SeqCst);
-            applier.drain()?;
-        }
         // Not the checkpoint: that may lie inside a group, and redo goes on between groups.
         follower.set_applied(applier.applied().max(redo_start));
-        let redo = if grouped {
+        let task = Task::new(applier);
+        if grouped {
             instance.redo.start_threads();
-            Some(Task::new(applier))
-        } else {
-            // What has no decision now will never have one.
-            follower.streams.lock().clear();
-            None
-        };
+        }
+        let redo = grouped.then(|| Arc::clone(&task));
         let parts = Parts { control, keys, log: Some(log), follower, redo, redo_start };
         let database = Database::assemble(instance, id, dir, parts);
         if grouped {
             database.role.store(Role::Resolving.code(), Ordering::Release);
+        } else {
+            let prepared = database.restore_prepared(task.applier())?;
+            // What is not prepared and has no decision now will never have one.
+            database.follower.streams.lock().retain(|stream, _| prepared.contains(stream));
         }
         if !marker.is_some_and(|marker| marker.seeding) {
             database.positions().assert_ordered();
@@ -447,6 +421,7 @@ impl Database {
             schedule: Schedule::new(checkpoint),
             closed: AtomicBool::new(false),
             counters: Counters::default(),
+            prepared: Mutex::default(),
         });
         // Set once, here.
         let _ = database.follower.database.set(Weak::clone(&database.weak));
@@ -640,15 +615,15 @@ impl Database {
         let mut streams = self.follower.streams.lock();
         // Under the lock: a checkpoint that looks later sees it, one that looked before began before this position.
         let first = self.log.as_ref().map_or(Lsn::ZERO, Log::appended);
-        streams.insert(id, Stream { first, committed: None });
+        streams.insert(id, Stream { first, decided: None, name: None });
         id
     }
 
-    /// The stream committed at `end`, or never happened.
+    /// The stream committed at `end`, or was prepared and aborted there, or never happened.
     pub(crate) fn end_stream(&self, id: u64, end: Option<Lsn>) {
         let mut streams = self.follower.streams.lock();
         match (end, streams.get_mut(&id)) {
-            (Some(end), Some(stream)) => stream.committed = Some(end),
+            (Some(end), Some(stream)) => stream.decided = Some(end),
             _ => {
                 streams.remove(&id);
             }
@@ -723,6 +698,7 @@ impl Database {
             log.flush()?;
             self.checkpoint()?;
         }
+        self.forget_prepared();
         Ok(())
     }
 }

@@ -26,8 +26,10 @@ pub type PositionHook = Arc<dyn Fn(Lsn) + Send + Sync>;
 pub(crate) struct Stream {
     /// A position at or before its first record.
     pub(crate) first: Lsn,
-    /// Where its commit ends, once it has one.
-    pub(crate) committed: Option<Lsn>,
+    /// Where its commit ends, or the abort of one that was prepared, once it has one.
+    pub(crate) decided: Option<Lsn>,
+    /// What who decides calls it, when redo has met it prepared.
+    pub(crate) name: Option<Arc<[u8]>>,
 }
 
 /// See the module.
@@ -83,6 +85,13 @@ impl Follower {
         self.store.advance_stable(to.min(self.agreed()));
     }
 
+    /// The catalog is changed by a commit at `lsn`, which nobody sees yet.
+    pub(crate) fn note_catalog(&self, lsn: Lsn) {
+        if let Some(hook) = &*self.on_catalog.read() {
+            hook(lsn);
+        }
+    }
+
     /// The catalog is not what the hook was told of so far: the role is another, or what readers have seen was cut off. Who
     /// sees everything before `at` sees it whole.
     pub(crate) fn forget_catalog(&self, at: Lsn) {
@@ -103,6 +112,21 @@ impl Follower {
     pub(crate) fn set_applied(&self, lsn: Lsn) {
         *self.applied.lock() = lsn;
         self.moved.notify_all();
+    }
+
+    /// Where redo must begin that has come to `at` and holds no part of any stream: where the first one begins that is not decided
+    /// before that.
+    pub(crate) fn streams_begin(&self, at: Lsn) -> Lsn {
+        let streams = self.streams.lock();
+        let open = streams.values().filter(|stream| stream.decided.is_none_or(|end| end > at));
+        open.map(|stream| stream.first).min().map_or(at, |first| first.min(at))
+    }
+
+    /// The log ends at `at` now: what began later is gone, what was decided later is not.
+    pub(crate) fn cut_streams(&self, at: Lsn) {
+        let mut streams = self.streams.lock();
+        streams.retain(|_, stream| stream.first < at);
+        streams.values_mut().filter(|s| s.decided.is_some_and(|end| end > at)).for_each(|s| s.decided = None);
     }
 
     /// Waits until `lsn` is applied; false when the time is over first.
@@ -163,13 +187,19 @@ impl Target for Rows {
     }
 
     fn stream_opened(&self, stream: u64, first: Lsn) {
-        self.0.streams.lock().insert(stream, Stream { first, committed: None });
+        self.0.streams.lock().insert(stream, Stream { first, decided: None, name: None });
+    }
+
+    fn stream_prepared(&self, stream: u64, name: &[u8]) {
+        if let Some(stream) = self.0.streams.lock().get_mut(&stream) {
+            stream.name = crate::prepared::own_name(name);
+        }
     }
 
     fn stream_closed(&self, stream: u64, end: Option<Lsn>) {
         let mut streams = self.0.streams.lock();
         match (end, streams.get_mut(&stream)) {
-            (Some(end), Some(stream)) => stream.committed = Some(end),
+            (Some(end), Some(stream)) => stream.decided = Some(end),
             _ => {
                 streams.remove(&stream);
             }

@@ -27,7 +27,7 @@ use crate::follower::PositionHook;
 use crate::marker::Marker;
 use keel_base::{Epoch, Lsn};
 use keel_log::Log;
-use keel_redo::{GroupKind, RecordBuffer, Task};
+use keel_redo::{GroupKind, RecordBuffer, Task, Undecided};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -87,6 +87,8 @@ pub(crate) struct Roles {
     fences: AtomicU64,
     /// Where the last term as a group's primary began: the end of the log that it took over.
     term_start: AtomicU64,
+    /// How far redo had come then: before that end, when the log that was taken over ends inside an append.
+    redone: AtomicU64,
 }
 
 impl Roles {
@@ -141,7 +143,8 @@ impl Database {
                 self.gate.set_cap(Lsn::MAX);
             }
             Role::Secondary | Role::Resolving => {
-                self.finish_redo(log)?;
+                let redo = self.finish_redo(log)?;
+                self.restore_prepared(redo.applier())?;
                 let term = log.start_term(log.epoch())?;
                 log.set_agreed(Lsn::MAX);
                 self.gate.begin_term(term, Lsn::MAX);
@@ -275,6 +278,7 @@ impl Database {
             Role::Resolving => {}
         }
         self.settle_log(log)?;
+        self.forget_prepared();
         self.follower.forget_catalog(self.store().stable());
         self.set_role(Role::Secondary);
         Ok(())
@@ -297,7 +301,9 @@ impl Database {
             return Err(refused("only a secondary or a resolving replica can be promoted"));
         }
         log.set_epoch(epoch);
-        let undecided = self.finish_redo(log)?;
+        let redo = self.finish_redo(log)?;
+        // Before anybody can write.
+        self.restore_prepared(redo.applier())?;
         redone();
         // What it wrote itself as an earlier primary no redo has told of.
         self.follower.forget_catalog(log.appended());
@@ -313,7 +319,7 @@ impl Database {
             self.end_writing("the replica was fenced while it was promoted");
             return Err(refused("the replica was fenced meanwhile"));
         }
-        self.abort_streams(log, &undecided)?;
+        self.abort_streams(log, &redo.applier().undecided())?;
         Ok(begins)
     }
 
@@ -333,9 +339,12 @@ impl Database {
         }
     }
 
-    /// Applies all of the log; the replica is resolving from then on. Returns the streams that are left undecided.
-    fn finish_redo(&self, log: &Log) -> Result<Vec<u64>, DbError> {
+    /// Applies all of the log; the replica is resolving from then on. Returns what has applied it, which knows the streams that are left
+    /// undecided.
+    fn finish_redo(&self, log: &Log) -> Result<Arc<Task>, DbError> {
         self.set_role(Role::Resolving);
+        // Redo has them again.
+        self.forget_prepared();
         let end = self.settle_log(log)?;
         let task = self.redo_task()?;
         self.follower.limit.store(end.0, Ordering::Release);
@@ -347,7 +356,8 @@ impl Database {
         let instance = self.instance();
         instance.pressure().lend(instance.delta_bytes());
         *self.roles.redo.lock() = None;
-        Ok(task.applier().undecided())
+        self.roles.redone.store(self.follower.applied().0, Ordering::Release);
+        Ok(task)
     }
 
     /// On a resolving replica that is in no group: applies all the log it has, up to a transaction that is not whole.
@@ -366,12 +376,13 @@ impl Database {
         Ok(drained?)
     }
 
-    /// The old primary's open transactions will never be decided by it: this log says that they never happened.
-    fn abort_streams(&self, log: &Log, undecided: &[u64]) -> Result<(), DbError> {
+    /// The old primary's open transactions will never be decided by it: this log says that they never happened. Those that are prepared
+    /// somebody else decides about.
+    fn abort_streams(&self, log: &Log, undecided: &[Undecided]) -> Result<(), DbError> {
         let mut buffer = RecordBuffer::new();
-        for stream in undecided {
-            log.append(buffer.seal(GroupKind::Abort, *stream, 0), |_| ())?;
-            self.end_stream(*stream, None);
+        for open in undecided.iter().filter(|undecided| undecided.prepared.is_none()) {
+            log.append(buffer.seal(GroupKind::Abort, open.stream, 0), |_| ())?;
+            self.end_stream(open.stream, None);
         }
         Ok(())
     }
@@ -425,8 +436,10 @@ impl Database {
         if !matches!(self.role(), Role::Secondary | Role::Resolving) {
             return Err(refused("the replica does not follow a primary now"));
         }
-        let from = self.follower.applied();
-        let skip_until = from.max(self.positions().checkpoint);
+        let applied = self.follower.applied();
+        let skip_until = applied.max(self.positions().checkpoint);
+        // What was sent early, and not decided yet, is looked at again: nobody has kept it.
+        let from = self.follower.streams_begin(applied);
         let task =
             Task::new(recovery(self.instance(), self.durable_log()?, &self.follower, from, skip_until)?);
         self.instance().redo.start_threads();
@@ -502,6 +515,8 @@ impl Database {
         if !matches!(self.role(), Role::Secondary | Role::Resolving) {
             return Err(refused("only a secondary or a resolving replica is cut"));
         }
+        // Of a former primary; what the log still has of them, redo has.
+        self.forget_prepared();
         let floor = self.floor();
         if at < floor {
             return Err(DbError::Role(
@@ -519,12 +534,22 @@ impl Database {
             self.follower.limit.store(at.0, Ordering::Release);
             log.cut(at)?;
             self.store().take_back(at);
-            self.follower.streams.lock().retain(|_, stream| stream.first < at);
-            self.follower.set_applied(at);
+            self.follower.cut_streams(at);
+            self.follower.set_applied(self.group_border(at));
         } else {
             log.cut(at)?;
         }
         self.keys.cut(at)
+    }
+
+    /// Where redo goes on behind `at`, the new end of what was a primary's log. What it had taken over may end inside an append, whose rest
+    /// comes from somebody who has it.
+    fn group_border(&self, at: Lsn) -> Lsn {
+        if at == Lsn(self.roles.term_start.load(Ordering::Acquire)) {
+            at.min(Lsn(self.roles.redone.load(Ordering::Acquire)))
+        } else {
+            at
+        }
     }
 
     /// Ends redo; chunks under way are finished first.

@@ -8,6 +8,7 @@ mod group;
 mod isolation;
 mod log_backup;
 mod memory;
+mod prepared;
 
 use crate::{
     Database, DbError, DbOptions, Direction, Durability, Instance, InstanceOptions, Isolation, Transaction,

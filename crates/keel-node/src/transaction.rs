@@ -14,6 +14,7 @@
 //! into the redo buffer, in this order. Entries of secondary indexes are guarded by the lock of their row; they only ask
 //! whether a serializable reader holds their range.
 
+mod agent;
 mod commit;
 mod load;
 mod locked;
@@ -100,6 +101,8 @@ pub struct Transaction {
     set: Option<WriteSet>,
     buffer: RecordBuffer,
     stream: Option<Stream>,
+    /// What who decides calls it, once everything it has written is in the log with a prepare group behind it.
+    prepared: Option<Arc<[u8]>>,
     dropped_trees: Vec<TreeId>,
     /// Under SNAPSHOT: what all statements read.
     snapshot: Option<Snapshot>,
@@ -135,6 +138,7 @@ impl Transaction {
             set: None,
             buffer: RecordBuffer::new(),
             stream: None,
+            prepared: None,
             dropped_trees: Vec::new(),
             snapshot: None,
             observed: Arc::default(),
@@ -175,32 +179,6 @@ impl Transaction {
     /// Changes the isolation level for later statements (SET TRANSACTION ISOLATION LEVEL).
     pub fn set_isolation(&mut self, isolation: Isolation) {
         self.isolation = isolation;
-    }
-
-    /// Names the session it works for. Before the first lock; later it has no effect.
-    pub fn set_agent(&mut self, agent: Agent) {
-        self.agent = Some(agent);
-    }
-
-    /// How long to wait for locks; `None` = for ever (SET LOCK_TIMEOUT).
-    pub fn set_lock_timeout(&mut self, timeout: Option<Duration>) {
-        self.wait = timeout.map_or(Wait::Forever, Wait::AtMost);
-    }
-
-    /// How long it waits for locks now.
-    pub fn lock_timeout(&self) -> Option<Duration> {
-        match self.wait {
-            Wait::Forever => None,
-            Wait::AtMost(timeout) => Some(timeout),
-        }
-    }
-
-    /// SET DEADLOCK_PRIORITY, -10..=10.
-    pub fn set_deadlock_priority(&mut self, priority: i8) {
-        self.deadlock_priority = i32::from(priority);
-        if let Some(owner) = self.owner.get() {
-            owner.set_deadlock_priority(self.deadlock_priority);
-        }
     }
 
     /// Whether something was written.
@@ -720,8 +698,13 @@ impl Transaction {
         if let (Some(log), Some(stream)) = (self.db.log(), self.stream.take()) {
             self.buffer.clear(0);
             // Without this record, or without log, the stream has no commit either way.
-            let _ = log.append_in(self.term, self.buffer.seal(GroupKind::Abort, stream.id, 0), |_| ());
-            self.db.end_stream(stream.id, None);
+            let ended = log.append_in(self.term, self.buffer.seal(GroupKind::Abort, stream.id, 0), |_| ());
+            // One that is prepared is there until the log says otherwise.
+            if self.prepared.is_none() {
+                self.db.end_stream(stream.id, None);
+            } else if let Ok(end) = ended {
+                self.db.end_stream(stream.id, Some(end));
+            }
         }
         self.dropped_trees.clear();
         if let Some(owner) = self.owner.get() {
@@ -730,11 +713,18 @@ impl Transaction {
     }
 
     /// Gives the transaction its place in the log, makes its writes visible to other writers and releases its locks.
-    /// It is durable, and may be acknowledged, only after [`Commit::wait`]. After an error nothing was committed.
+    /// It is durable, and may be acknowledged, only after [`Commit::wait`]. After an error nothing was committed; one that is prepared is
+    /// in doubt then.
     pub fn commit(mut self) -> Result<Commit, TxnError> {
         let lsn = if self.has_writes() {
-            // On an error the drop rolls back.
-            self.append_commit()?
+            match self.append_commit() {
+                Ok(lsn) => lsn,
+                // One that is prepared has been decided about: it is in doubt here. Others the drop rolls back.
+                Err(e) => {
+                    self.leave();
+                    return Err(e);
+                }
+            }
         } else {
             self.observed.get()
         };

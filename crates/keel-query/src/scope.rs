@@ -235,6 +235,11 @@ pub trait BindScope {
     }
     /// Resolves a table, view, temporary table (`#t`), synonym or system view. `None`: error 208.
     fn object(&self, name: NameParts<'_>) -> Option<ObjectRef>;
+    /// Whether a name in four parts is of this server, by its first.
+    fn is_own_server(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
     /// Whether what [`BindScope::object`] did not find is a synonym of something that is not there (5313).
     fn is_synonym(&self, name: NameParts<'_>) -> bool {
         let _ = name;

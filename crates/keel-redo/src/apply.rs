@@ -147,6 +147,16 @@ pub enum Turn {
     Failed,
 }
 
+/// A stream that the log so far leaves undecided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undecided {
+    /// Its id.
+    pub stream: u64,
+    /// When it is prepared: since when, in microseconds since 1970 UTC, and what it is called. Only somebody outside can tell what
+    /// becomes of it; the others never happened.
+    pub prepared: Option<(i64, Vec<u8>)>,
+}
+
 /// Applies a log to a target, by lanes. See the module.
 pub struct Applier<'t> {
     source: Mutex<Box<dyn Source + 't>>,
@@ -261,11 +271,38 @@ impl<'t> Applier<'t> {
         self.feed.lock().failed.clone()
     }
 
-    /// Ids of the streams that are not decided, ascending. Call while no lane works.
-    pub fn undecided(&self) -> Vec<u64> {
-        let mut streams: Vec<u64> = self.lanes[0].lock().streams.keys().copied().collect();
-        streams.sort_unstable();
+    /// The streams that are not decided, ascending. Call while no lane works.
+    pub fn undecided(&self) -> Vec<Undecided> {
+        let lane = self.lanes[0].lock();
+        let name = |stream| lane.prepared.get(stream).map(|(at, name)| (*at, name.clone()));
+        let mut streams: Vec<_> =
+            lane.streams.keys().map(|stream| Undecided { stream: *stream, prepared: name(stream) }).collect();
+        streams.sort_unstable_by_key(|undecided| undecided.stream);
         streams
+    }
+
+    /// Calls `each` with the records of a stream that is not decided, in order, without those that were rolled back. Call while no
+    /// lane works.
+    pub fn records_of(
+        &self,
+        stream: u64,
+        each: &mut dyn FnMut(&RowRecord<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), RedoError> {
+        let lane = self.lanes[0].lock();
+        for part in lane.streams.get(&stream).into_iter().flatten() {
+            let at = part.chunk.first_lsn.advance(part.range.start as u64);
+            let bytes = part.chunk.bytes.get(part.range.clone()).unwrap_or_default();
+            let group = Group::decode(bytes).ok_or(RedoError::Damaged { at })?;
+            let walked = group.for_each_of(
+                0,
+                1,
+                |number, record| {
+                    if number < part.keep { each(&record) } else { Ok(()) }
+                },
+            );
+            walked.ok_or(RedoError::Damaged { at })?.map_err(RedoError::Store)?;
+        }
+        Ok(())
     }
 
     /// What was done so far. Call while no lane works.
@@ -527,6 +564,8 @@ struct Part {
 struct Lane {
     number: usize,
     streams: HashMap<u64, Parts>,
+    /// Time and name of those of them that are prepared.
+    prepared: HashMap<u64, (i64, Vec<u8>)>,
     /// Bytes of all their parts.
     held: u64,
     /// Of the chunk being walked.
@@ -538,7 +577,8 @@ struct Lane {
 impl Lane {
     fn new(number: usize) -> Lane {
         let (drops, watched) = (Vec::new(), Vec::new());
-        Lane { number, streams: HashMap::new(), held: 0, drops, watched, applied: Applied::default() }
+        let (streams, prepared) = (HashMap::new(), HashMap::new());
+        Lane { number, streams, prepared, held: 0, drops, watched, applied: Applied::default() }
     }
 
     fn walk(
@@ -583,6 +623,15 @@ impl Lane {
                 let part = Part { chunk: Arc::clone(chunk), range, keep: group.records };
                 self.streams.entry(group.stream).or_default().push(part);
             }
+            GroupKind::Prepare => {
+                // Its parts have come before; without any there is nothing to decide about.
+                if self.streams.contains_key(&group.stream) {
+                    if tells {
+                        target.stream_prepared(group.stream, group.name());
+                    }
+                    self.prepared.insert(group.stream, (group.argument, group.name().to_vec()));
+                }
+            }
             GroupKind::Rollback => {
                 if let Some(parts) = self.streams.get_mut(&group.stream) {
                     let before = bytes_of(parts);
@@ -591,10 +640,11 @@ impl Lane {
                 }
             }
             GroupKind::Abort => {
-                let parts = self.streams.remove(&group.stream).unwrap_or_default();
-                self.held -= bytes_of(&parts);
+                // Where one ends that was prepared is part of its history: the log may be cut off behind it, and ends before it again.
+                let prepared = self.prepared.contains_key(&group.stream);
+                self.decided(group.stream);
                 if tells {
-                    target.stream_closed(group.stream, None);
+                    target.stream_closed(group.stream, prepared.then_some(end));
                 }
             }
             GroupKind::Whole if wanted => {
@@ -602,8 +652,7 @@ impl Lane {
                 self.committed(end);
             }
             GroupKind::Commit => {
-                let parts = self.streams.remove(&group.stream).unwrap_or_default();
-                self.held -= bytes_of(&parts);
+                let parts = self.decided(group.stream);
                 if tells {
                     target.stream_closed(group.stream, Some(end));
                 }
@@ -621,6 +670,14 @@ impl Lane {
             GroupKind::Whole => {}
         }
         Ok(())
+    }
+
+    /// Lets go of a stream; gives its parts.
+    fn decided(&mut self, stream: u64) -> Parts {
+        let parts = self.streams.remove(&stream).unwrap_or_default();
+        self.prepared.remove(&stream);
+        self.held -= bytes_of(&parts);
+        parts
     }
 
     fn committed(&mut self, end: Lsn) {

@@ -7,7 +7,8 @@
 //! A transaction's changes are **row records** (tree, key, put row | patch columns | delete). They travel in **groups**;
 //! one group is one append of the log, so it arrives whole or not at all. A small transaction is a single group, whose end
 //! is the commit LSN. A transaction too large for its buffer sends *parts* early under a stream id; a later *commit* or
-//! *abort* group decides about them all, a *rollback* group voids those after a savepoint.
+//! *abort* group decides about them all, a *rollback* group voids those after a savepoint. A *prepare* group says that all parts are
+//! there and that somebody outside decides: such a stream is in doubt, not void, when its writer is gone.
 //!
 //! ```text
 //!   ┌ group ──────────────────────────┐┌ part of stream 7 ───┐┌ group ───┐┌ commit of stream 7 ┐
@@ -37,9 +38,11 @@ pub mod record;
 pub mod source;
 pub mod target;
 
-pub use apply::{ALONE_BYTES, Applied, Applier, Chunk, RedoError, RedoOptions, Source, Turn, replay};
+pub use apply::{
+    ALONE_BYTES, Applied, Applier, Chunk, RedoError, RedoOptions, Source, Turn, Undecided, replay,
+};
 pub use pool::{IdleWaits, RedoPool, Task};
-pub use record::{Change, Group, GroupKind, RecordBuffer, RowRecord};
+pub use record::{Change, Group, GroupKind, RecordBuffer, RowRecord, prepare_group};
 pub use source::LogSource;
 pub use target::Target;
 

@@ -10,7 +10,10 @@
 //! | 8 | 4 | length | bytes of the group, header included |
 //! | 12 | 4 | reserved | 0 |
 //! | 16 | 8 | stream | id of the streaming transaction, 0 for a whole one |
-//! | 24 | 8 | argument | commit groups: commit time, microseconds since 1970 UTC; rollback: records to keep |
+//! | 24 | 8 | argument | commit and prepare groups: time, microseconds since 1970 UTC; rollback: records to keep |
+//!
+//! A prepare group has no records. What stands behind its header is how its transaction is called by who decides about it: bytes
+//! that mean nothing here.
 //!
 //! # Row record
 //! | offset | bytes | field | meaning |
@@ -56,6 +59,8 @@ pub enum GroupKind {
     Rollback,
     /// For people and tools; no effect on rows.
     Note,
+    /// A streaming transaction is whole, and neither commits nor aborts before somebody outside says so.
+    Prepare,
 }
 
 impl GroupKind {
@@ -67,12 +72,13 @@ impl GroupKind {
             GroupKind::Abort => 4,
             GroupKind::Rollback => 5,
             GroupKind::Note => 6,
+            GroupKind::Prepare => 7,
         }
     }
 
     fn from_code(code: u8) -> Option<GroupKind> {
-        use GroupKind::{Abort, Commit, Note, Part, Rollback, Whole};
-        [Whole, Part, Commit, Abort, Rollback, Note].into_iter().find(|k| k.code() == code)
+        use GroupKind::{Abort, Commit, Note, Part, Prepare, Rollback, Whole};
+        [Whole, Part, Commit, Abort, Rollback, Note, Prepare].into_iter().find(|k| k.code() == code)
     }
 }
 
@@ -239,6 +245,20 @@ impl RecordBuffer {
     }
 }
 
+/// The group that says of a stream that it is prepared, and what it is called.
+///
+/// # Panics
+/// If the name is longer than 4 GB: those who give names have limits far below.
+#[must_use]
+pub fn prepare_group(stream: u64, time_us: i64, name: &[u8]) -> Vec<u8> {
+    let mut buffer = RecordBuffer::new();
+    let mut bytes = buffer.seal(GroupKind::Prepare, stream, time_us).to_vec();
+    bytes.extend_from_slice(name);
+    let length = u32::try_from(bytes.len()).expect("a group is shorter than 4 GB");
+    bytes[8..12].copy_from_slice(&length.to_le_bytes());
+    bytes
+}
+
 /// A decoded group.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
@@ -284,6 +304,12 @@ impl<'a> Group<'a> {
         })
     }
 
+    /// Of a prepare group: what its transaction is called.
+    #[must_use]
+    pub fn name(&self) -> &'a [u8] {
+        self.bytes.get(GROUP_HEADER_BYTES..).unwrap_or_default()
+    }
+
     /// Calls `each` with the number and the contents of each record whose hash, modulo `workers`, is `worker`.
     /// `None` when a record is not valid; `each` returns its own errors.
     pub fn for_each_of<E>(
@@ -292,7 +318,9 @@ impl<'a> Group<'a> {
         workers: usize,
         mut each: impl FnMut(u32, RowRecord<'a>) -> Result<(), E>,
     ) -> Option<Result<(), E>> {
-        let mut rest = &self.bytes[GROUP_HEADER_BYTES..];
+        // Behind the header of a prepare group stands a name.
+        let records = if self.kind == GroupKind::Prepare { GROUP_HEADER_BYTES } else { self.bytes.len() };
+        let mut rest = &self.bytes[GROUP_HEADER_BYTES..records];
         for number in 0..self.records {
             let hash = u16_at(rest, 2)?;
             let length = u32_at(rest, 4)? as usize;
@@ -355,6 +383,19 @@ mod tests {
     }
 
     #[test]
+    fn the_frozen_prepare_group_of_version_1() {
+        let bytes = prepare_group(7, 1000, b"who");
+        let mut expected = vec![7, 0, 32, 0, 0, 0, 0, 0, 35, 0, 0, 0, 0, 0, 0, 0];
+        expected.extend_from_slice(&7u64.to_le_bytes());
+        expected.extend_from_slice(&1000i64.to_le_bytes());
+        expected.extend_from_slice(b"who");
+        assert_eq!(bytes, expected);
+        let group = Group::decode(&bytes).unwrap();
+        assert_eq!((group.kind, group.stream, group.name()), (GroupKind::Prepare, 7, &b"who"[..]));
+        assert_eq!(decode_all(&bytes), []);
+    }
+
+    #[test]
     fn a_mark_takes_records_back() {
         let mut buffer = RecordBuffer::new();
         let empty = buffer.mark();
@@ -402,7 +443,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_refused_or_decoded(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 1u8..7) {
+        fn any_bytes_are_refused_or_decoded(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 1u8..8) {
             let mut bytes = bytes;
             if bytes.len() >= 32 {
                 bytes[0] = kind;

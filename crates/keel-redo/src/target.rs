@@ -31,7 +31,11 @@ pub trait Target: Send + Sync {
     fn stream_opened(&self, stream: u64, first: Lsn) {
         let _ = (stream, first);
     }
-    /// A streaming transaction was committed at `end`, or aborted. Called before [`Target::applied`] passes it.
+    /// All of a streaming transaction is there, and somebody outside decides, who calls it `name`. Called before [`Target::applied`] passes it.
+    fn stream_prepared(&self, stream: u64, name: &[u8]) {
+        let _ = (stream, name);
+    }
+    /// A streaming transaction was committed at `end`, or aborted; `end` is there when it was prepared, too. Called before [`Target::applied`] passes it.
     fn stream_closed(&self, stream: u64, end: Option<Lsn>) {
         let _ = (stream, end);
     }
@@ -52,6 +56,9 @@ impl<T: Target + ?Sized> Target for &T {
     }
     fn stream_opened(&self, stream: u64, first: Lsn) {
         (**self).stream_opened(stream, first);
+    }
+    fn stream_prepared(&self, stream: u64, name: &[u8]) {
+        (**self).stream_prepared(stream, name);
     }
     fn stream_closed(&self, stream: u64, end: Option<Lsn>) {
         (**self).stream_closed(stream, end);

@@ -1,5 +1,6 @@
-//! The thread that has old versions of rows ([`keel_sql::history_cleanup`]) and old changes ([`keel_sql::change_cleanup`],
-//! [`keel_sql::capture`]) removed, now and then.
+//! Threads that come round now and then: one that has old versions of rows ([`keel_sql::history_cleanup`]) and old changes
+//! ([`keel_sql::change_cleanup`], [`keel_sql::capture`]) removed, one that has distributed transactions decided
+//! ([`keel_sql::distributed`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +13,10 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::errorlog::ErrorLog;
 
-/// How long it rests. What is too old is not shown meanwhile: it only takes room.
-const REST: Duration = Duration::from_secs(600);
+/// How long the cleaner rests. What is too old is not shown meanwhile: it only takes room.
+const CLEANING_REST: Duration = Duration::from_secs(600);
+/// How long who decides rests: rows of what is in doubt are locked meanwhile.
+const DECIDING_REST: Duration = Duration::from_millis(500);
 
 #[derive(Default)]
 struct State {
@@ -22,20 +25,35 @@ struct State {
     wake: Condvar,
 }
 
-/// See the module.
-pub struct HistoryCleaner {
+/// A thread that comes round. See the module.
+pub struct Rounds {
     state: Arc<State>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl HistoryCleaner {
-    /// Starts the thread; it rests first.
-    pub fn start(engine: &Arc<Engine>, log: &Arc<ErrorLog>) -> Result<HistoryCleaner> {
+impl Rounds {
+    /// The thread that removes what is too old; it rests first.
+    pub fn cleaning(engine: &Arc<Engine>, log: &Arc<ErrorLog>) -> Result<Rounds> {
+        let (engine, log) = (Arc::clone(engine), Arc::clone(log));
+        Rounds::start("history cleaner", CLEANING_REST, move |state| clean(&engine, &log, state))
+    }
+
+    /// The thread that has distributed transactions decided.
+    pub fn deciding(engine: &Arc<Engine>) -> Result<Rounds> {
+        let engine = Arc::clone(engine);
+        Rounds::start("transaction resolver", DECIDING_REST, move |_| engine.settle_distributed())
+    }
+
+    fn start(name: &str, rest: Duration, round: impl Fn(&State) + Send + 'static) -> Result<Rounds> {
         let state = Arc::new(State::default());
-        let (engine, log, its) = (Arc::clone(engine), Arc::clone(log), Arc::clone(&state));
-        let thread = std::thread::Builder::new().name("history cleaner".into());
-        let thread = thread.spawn(move || its.run(&engine, &log))?;
-        Ok(HistoryCleaner { state, thread: Some(thread) })
+        let its = Arc::clone(&state);
+        let thread = std::thread::Builder::new().name(name.into());
+        let thread = thread.spawn(move || {
+            while its.rest(rest) {
+                round(&its);
+            }
+        })?;
+        Ok(Rounds { state, thread: Some(thread) })
     }
 
     /// Ends it and waits until it has ended.
@@ -55,32 +73,25 @@ impl State {
         self.stopping.load(Ordering::Acquire)
     }
 
-    fn run(&self, engine: &Arc<Engine>, log: &ErrorLog) {
-        loop {
-            {
-                let mut asleep = self.asleep.lock();
-                if !self.is_stopping() {
-                    self.wake.wait_for(&mut asleep, REST);
-                }
-            }
-            if self.is_stopping() {
-                return;
-            }
-            if let Err(e) = keel_sql::history_cleanup::clean(engine, &|| self.is_stopping()) {
-                let text =
-                    format!("Old versions of rows were not removed: error {}, {}", e.number, e.message);
-                log.entry("History", &text);
-            }
-            if let Err(e) = keel_sql::change_cleanup::clean(engine, &|| self.is_stopping()) {
-                let text =
-                    format!("Old changes of tables were not removed: error {}, {}", e.number, e.message);
-                log.entry("History", &text);
-            }
-            if let Err(e) = keel_sql::capture::clean(engine, &|| self.is_stopping()) {
-                let text =
-                    format!("Old captured changes were not removed: error {}, {}", e.number, e.message);
-                log.entry("History", &text);
-            }
+    /// Rests; false when it is to end.
+    fn rest(&self, time: Duration) -> bool {
+        let mut asleep = self.asleep.lock();
+        if !self.is_stopping() {
+            self.wake.wait_for(&mut asleep, time);
         }
+        !self.is_stopping()
     }
+}
+
+fn clean(engine: &Arc<Engine>, log: &ErrorLog, state: &State) {
+    let stopping = || state.is_stopping();
+    let told = |what: &str, done: keel_types::error::Result<()>| {
+        if let Err(e) = done {
+            let text = format!("Old {what} were not removed: error {}, {}", e.number, e.message);
+            log.entry("History", &text);
+        }
+    };
+    told("versions of rows", keel_sql::history_cleanup::clean(engine, &stopping).map(|_| ()));
+    told("changes of tables", keel_sql::change_cleanup::clean(engine, &stopping).map(|_| ()));
+    told("captured changes", keel_sql::capture::clean(engine, &stopping).map(|_| ()));
 }

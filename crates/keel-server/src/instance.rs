@@ -18,7 +18,7 @@ use crate::failover_cluster::{Guard, Member, Seat};
 use crate::front::Front;
 use crate::hadr::Replication;
 use crate::health::Health;
-use crate::history::HistoryCleaner;
+use crate::history::Rounds;
 use crate::keeper::Launch;
 use crate::listener::OwnAddress;
 use crate::password::{self, Passwords};
@@ -36,7 +36,8 @@ pub struct Instance {
     replication: Option<Arc<Replication>>,
     witness: Option<WitnessDirectory>,
     health: Arc<Health>,
-    histories: HistoryCleaner,
+    /// Threads that come round: what they do is done before the log ends.
+    rounds: [Rounds; 2],
     teller: Teller,
     agent: Option<Agent>,
     /// The address of a failover cluster instance.
@@ -146,7 +147,7 @@ impl Instance {
         for address in server.addresses() {
             log.entry("Server", &format!("Server is listening on {address}."));
         }
-        let histories = HistoryCleaner::start(&engine, &log)?;
+        let rounds = [Rounds::cleaning(&engine, &log)?, Rounds::deciding(&engine)?];
         let teller = Teller::start(&engine, &log)?;
         let agent = Agent::start_if(agent, &engine, &log, stack);
         log.entry("Server", "The server is now ready for client connections.");
@@ -156,7 +157,7 @@ impl Instance {
             replication,
             witness,
             health,
-            histories,
+            rounds,
             teller,
             agent,
             address,
@@ -225,7 +226,7 @@ impl Instance {
             self.log.entry("Server", "Some sessions did not end in time.");
         }
         self.health.stop();
-        self.histories.stop();
+        self.rounds.into_iter().for_each(Rounds::stop);
         self.teller.stop();
         if let Some(witness) = &self.witness {
             witness.stop();

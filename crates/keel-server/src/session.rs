@@ -406,6 +406,7 @@ fn transaction_request(
             SqlTransactionRequest::Rollback { name, begin_next: then.map(next) }
         }
         TransactionRequest::Save(name) => SqlTransactionRequest::Save { name },
+        TransactionRequest::Propagate(cookie) => SqlTransactionRequest::Propagate { cookie },
         TransactionRequest::Distributed(_) => {
             sink.message(&SqlError::new(
                 8501,

@@ -292,6 +292,8 @@ impl ResultSink for TdsSink<'_> {
             EnvChange::BeginTransaction(d) => EnvToken::BeginTransaction(d),
             EnvChange::CommitTransaction(d) => EnvToken::CommitTransaction(d),
             EnvChange::RollbackTransaction(d) => EnvToken::RollbackTransaction(d),
+            EnvChange::EnlistTransaction(d) => EnvToken::EnlistTransaction(d),
+            EnvChange::DefectTransaction(d) => EnvToken::DefectTransaction(d),
         };
         let dialect = self.speaker.dialect;
         if change.is_known(dialect) {

@@ -25,6 +25,8 @@
 //!    checksum. Who waits for a commit is told that it is done when it is agreed, and never after a fence came first; no
 //!    transaction outlives the role it began in. Local positions are in order; pages, rows and logs check out in the end.
 //! 9. Nothing depends on what the wall clock says: it jumps between 1970 and 2100, and the world is the same.
+//! 10. Of real databases: a transaction that a client has prepared and left is in doubt on every primary whose log has it, until that log
+//!     decides about it, once; over crashes, cuts, failovers, checkpoints and seeding. Its rows are there when it has committed, not before.
 //!
 //! Worlds are of two kinds: those where operators decide (CLUSTER_TYPE = NONE), and clusters that heal themselves, with or
 //! without a witness, where machines die alone and together, hang, hear without being heard and the other way round, lose

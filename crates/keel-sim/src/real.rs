@@ -34,6 +34,8 @@ const OPEN_MAX: usize = 3;
 /// Bytes of a seeding chunk.
 const CHUNK_BYTES: usize = 2000;
 
+mod doubt;
+
 pub(crate) struct Real {
     db: Arc<Database>,
     log: Log,
@@ -44,6 +46,8 @@ pub(crate) struct Real {
     source: Option<LogSource>,
     /// Transactions whose first records are in the log, by stream.
     streams: BTreeMap<u64, u64>,
+    /// What its log says of prepared transactions, and what it has done with them itself.
+    doubts: doubt::Doubts,
     open: Vec<Open>,
     /// Commits whose clients wait, by where they end.
     waiting: BTreeMap<Lsn, keel_node::Commit>,
@@ -200,6 +204,7 @@ impl Real {
             known: BTreeSet::new(),
             source: None,
             streams: BTreeMap::new(),
+            doubts: doubt::Doubts::default(),
             open: Vec::new(),
             waiting: BTreeMap::new(),
             reader: None,
@@ -253,6 +258,7 @@ impl Real {
                     Ok::<(), ()>(())
                 });
                 walked.ok_or_else(damaged)?.map_err(|()| damaged())?;
+                self.doubts.read(&group).map_err(Trouble::Broken)?;
                 let committed = match group.kind {
                     GroupKind::Whole => posted,
                     GroupKind::Part => {
@@ -265,7 +271,7 @@ impl Real {
                         self.streams.remove(&group.stream);
                         None
                     }
-                    GroupKind::Rollback | GroupKind::Note => None,
+                    GroupKind::Rollback | GroupKind::Note | GroupKind::Prepare => None,
                 };
                 if let Some(number) = committed {
                     let told = self.ends.lock().expect("one thread").get(&number).copied();
@@ -328,9 +334,13 @@ impl Real {
     fn commit(&mut self, txn: Transaction, number: u64) -> Result<Commit, Trouble> {
         let commit = txn.commit()?;
         let end = commit.lsn();
+        Ok(self.note_commit(number, end, commit))
+    }
+
+    fn note_commit(&mut self, number: u64, end: Lsn, commit: keel_node::Commit) -> Commit {
         self.ends.lock().expect("one thread").insert(number, end);
         self.waiting.insert(end, commit);
-        Ok(Commit { end, number })
+        Commit { end, number }
     }
 
     fn begin(&mut self) -> Transaction {
@@ -402,6 +412,7 @@ impl Real {
         }
         self.reread()?;
         self.try_late()?;
+        self.judge_doubts()?;
         if self.reader.is_none() && self.dice.below(3) == 0 {
             self.reader = Some(Reader { txn, view, trees, at });
         }
@@ -571,6 +582,7 @@ impl Content for Real {
     fn write(&mut self, number: u64, _: usize) -> Result<Vec<Commit>, Trouble> {
         let mut done = Vec::new();
         self.settle_open(&mut done)?;
+        self.settle_doubts(&mut done)?;
         let mut txn = self.begin();
         match perform(number, &mut Hand(&mut txn)) {
             Ok(()) => {}
@@ -586,6 +598,7 @@ impl Content for Real {
         match self.dice.below(12) {
             0 if self.open.len() < OPEN_MAX => self.open.push(Open { txn, number, term: self.terms }),
             1 => txn.rollback(),
+            2 => self.prepare(txn, number)?,
             _ => match self.commit(txn, number) {
                 Ok(commit) => done.push(commit),
                 Err(Trouble::Disk(_)) if !done.is_empty() => {}
@@ -679,6 +692,7 @@ impl Content for Real {
         self.db.cut(at)?;
         self.known.retain(|commit| commit.end <= at);
         self.streams.clear();
+        self.doubts = doubt::Doubts::default();
         self.source = None;
         Ok(())
     }

@@ -43,6 +43,8 @@ pub const MAX_SERVER_MEMORY: i32 = 1544;
 pub const MIN_SERVER_MEMORY: i32 = 1543;
 /// `user options`: SET options of new sessions, as bits of `@@OPTIONS`.
 pub const USER_OPTIONS: i32 = 1534;
+/// `in-doubt xact resolution`: what becomes of transactions whose decider is not known: 0 nothing, 1 they commit, 2 they roll back.
+pub const IN_DOUBT_RESOLUTION: i32 = 1570;
 /// `user connections`: how many there may be; 0 leaves it to the start's `max_connections`.
 pub const USER_CONNECTIONS: i32 = 103;
 /// "contained database authentication": users of databases may log in.
@@ -76,7 +78,7 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(1580, "filestream access level", 0, 2, 0, true, false),
     option(109, "fill factor (%)", 0, 100, 0, false, true),
     option(1505, "index create memory (KB)", 704, i32::MAX as i64, 0, true, true),
-    option(1570, "in-doubt xact resolution", 0, 2, 0, true, true),
+    option(IN_DOUBT_RESOLUTION, "in-doubt xact resolution", 0, 2, 0, true, true),
     option(1517, "lightweight pooling", 0, 1, 0, false, true),
     option(106, "locks", 5000, i32::MAX as i64, 0, false, true),
     option(1539, "max degree of parallelism", 0, 32_767, 0, true, true),

@@ -26,6 +26,7 @@
 //! | [`triggers`] | which triggers fire, in what order, inside which transaction; what events there are |
 //! | [`functions`], [`views`], [`procs`] | tables of session functions, system views, system procedures |
 //! | [`governor`] | what requests may use: resource pools, workload groups, who waits |
+//! | [`distributed`] | transactions that somebody else decides about: over several databases, XA's branches |
 //! | [`hadr`] | availability groups: statements, rules, what views show |
 //! | [`sink`] | what a client is told |
 //!
@@ -50,6 +51,7 @@ pub mod cursor;
 pub mod ddl;
 pub mod describe;
 pub mod diagnostics;
+pub mod distributed;
 pub mod engine;
 pub mod errors;
 pub mod events;

@@ -129,6 +129,10 @@ pub enum EnvChange {
     CommitTransaction(u64),
     /// It rolled back.
     RollbackTransaction(u64),
+    /// The session works in a transaction that a manager decides about; clients send its descriptor with later requests.
+    EnlistTransaction(u64),
+    /// It does not any more.
+    DefectTransaction(u64),
 }
 
 /// Where a column of a cursor comes from.
@@ -267,5 +271,10 @@ pub enum TransactionRequest {
     Save {
         /// Its name.
         name: String,
+    },
+    /// Work in the transaction that a cookie means, which a manager decides about; without one in none.
+    Propagate {
+        /// From who began it.
+        cookie: Vec<u8>,
     },
 }

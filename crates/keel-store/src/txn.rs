@@ -139,6 +139,12 @@ impl WriteSet {
         self.undo.is_empty()
     }
 
+    /// Whether something was written to this tree, rolled back or not.
+    #[must_use]
+    pub fn has_touched(&self, tree: TreeId) -> bool {
+        self.find_tree(tree).is_some()
+    }
+
     /// Number of versions written and not rolled back.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 mod behind;
 mod held;
+mod prepared;
 
 const LONG: Duration = Duration::from_secs(60);
 const TREES: [TreeId; 2] = [TreeId(10), TreeId(11)];

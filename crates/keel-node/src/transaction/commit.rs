@@ -1,36 +1,77 @@
-//! What is between a transaction's last write and its acknowledgement: the wait for its commit to be durable, and, of one over several
-//! databases, that everything is durable before anything is decided.
+//! What is between a transaction's last write and its acknowledgement: the wait for its commit to be durable, and, of one that somebody
+//! outside decides about, that everything is durable before it is decided.
 
-use super::Transaction;
+use super::{Transaction, micros};
 use crate::database::Database;
 use crate::error::TxnError;
+use crate::follower::CATALOG_TREE;
+use crate::locks::Agent;
+use crate::prepared::{Prepared, kept_name};
 use keel_base::Lsn;
+use keel_redo::prepare_group;
 use std::sync::Arc;
 
 impl Transaction {
-    /// Makes everything that it has written durable without deciding it, so that [`Transaction::commit`] cannot find it gone: of a
-    /// transaction over several databases, each is prepared before any commits. Returns the number under which
-    /// [`Database::open_deciding`](crate::Database::open_deciding) asks what became of it, when the process ends before the decision is in this log. For databases that
-    /// stand alone: in a group a new primary takes back what is not decided.
-    pub fn prepare(&mut self) -> Result<u64, TxnError> {
+    /// Puts everything that it has written into the log, and behind it that somebody outside decides what becomes of it, who calls it `name`.
+    /// Once what is returned has been waited for, the transaction outlives this process, and in a group this replica: it can be committed
+    /// whatever happens, and does not end by itself. Nothing may be written any more; who had this called goes on with
+    /// [`Transaction::commit`], [`Transaction::rollback`] or [`Transaction::leave`].
+    ///
+    /// # Errors
+    /// Those of writing log; the transaction is then as it was. Of a transaction that has written nothing, or in a volatile database, there
+    /// is nothing to prepare: [`TxnError::RoleChanged`].
+    pub fn prepare(&mut self, name: &[u8]) -> Result<Commit, TxnError> {
         if self.db.is_closed() {
             return Err(TxnError::Poisoned("the database is closed".into()));
         }
         if self.stream.is_none() || !self.buffer.is_empty() {
             self.send_part()?;
         }
-        let (Some(log), Some(stream)) = (self.db.log(), &self.stream) else { return Ok(0) };
-        log.wait_hardened(log.appended())?;
-        Ok(stream.id)
+        let nothing = || TxnError::RoleChanged("there is nothing that could be prepared".into());
+        let stream = self.stream.as_ref().map(|stream| stream.id).ok_or_else(nothing)?;
+        let log = self.db.log().ok_or_else(nothing)?;
+        let kept = kept_name(&self.tables, name);
+        let group = prepare_group(stream, micros(self.db.instance().env()), &kept);
+        let lsn = log.append_in(self.term, &group, |_| ())?;
+        self.prepared = Some(Arc::from(name));
+        self.db.note_appended(lsn);
+        Ok(Commit { db: Arc::clone(&self.db), lsn, term: self.term })
+    }
+
+    /// Whether it has changed the catalog, which more than rows depends on.
+    pub fn changes_catalog(&self) -> bool {
+        self.set.as_ref().is_some_and(|set| set.has_touched(CATALOG_TREE)) || !self.dropped_trees.is_empty()
+    }
+
+    /// Leaves a prepared transaction to whoever decides about it: it is one of [`Database::in_doubt`] from now on, and keeps its locks.
+    /// One that is not prepared rolls back. Returns its number there.
+    pub fn leave(mut self) -> Option<u64> {
+        let name = self.prepared.take()?;
+        let stream = self.stream.take()?;
+        let agent = Agent::anonymous(self.id);
+        self.lock_owner().serve(agent.id, agent.context, agent.cancel);
+        let prepared = Prepared {
+            txn: self.id,
+            set: self.set.take(),
+            owner: Arc::clone(self.lock_owner()),
+            dropped_trees: std::mem::take(&mut self.dropped_trees),
+            name,
+            since_us: micros(self.db.instance().env()),
+            log_bytes: self.log_bytes,
+        };
+        // Its locks are the other's now.
+        self.owner = std::sync::OnceLock::new();
+        self.db.prepared.lock().insert(stream.id, prepared);
+        Some(stream.id)
     }
 }
 
-/// A commit that has its place in the log but may not be durable yet.
+/// A commit, or a prepare, that has its place in the log but may not be durable yet.
 #[must_use = "a commit may be acknowledged only after wait()"]
 pub struct Commit {
-    pub(super) db: Arc<Database>,
-    pub(super) lsn: Lsn,
-    pub(super) term: u64,
+    pub(crate) db: Arc<Database>,
+    pub(crate) lsn: Lsn,
+    pub(crate) term: u64,
 }
 
 impl Commit {

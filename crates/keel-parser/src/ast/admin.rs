@@ -212,7 +212,14 @@ pub enum Kill {
         id: Expr,
         status_only: bool,
     },
-    /// `KILL 'uow'`, `KILL QUERY NOTIFICATION …`, `KILL STATS JOB n`
+    /// `KILL 'uow' [WITH STATUSONLY | COMMIT | ROLLBACK]`
+    Transaction {
+        uow: SmolStr,
+        status_only: bool,
+        /// What becomes of a prepared one.
+        commit: Option<bool>,
+    },
+    /// `KILL QUERY NOTIFICATION …`, `KILL STATS JOB n`
     Other(SmolStr),
 }
 

@@ -114,7 +114,14 @@ impl Parser<'_> {
     /// Behind KILL.
     pub(super) fn kill(&mut self) -> Result<Kill> {
         if self.at_string() {
-            return Ok(Kill::Other(self.string()?));
+            let uow = self.string()?;
+            let status_only = self.eat_words(&["WITH", "STATUSONLY"]);
+            let commit = if self.eat_words(&["WITH", "COMMIT"]) {
+                Some(true)
+            } else {
+                self.eat_words(&["WITH", "ROLLBACK"]).then_some(false)
+            };
+            return Ok(Kill::Transaction { uow, status_only, commit });
         }
         if self.at_words(&["QUERY", "NOTIFICATION"]) || self.at_words(&["STATS", "JOB"]) {
             let start = self.span();

@@ -233,6 +233,7 @@ impl Binder<'_> {
 
     /// Resolves an object name or raises 208.
     pub fn lookup(&self, name: &ast::ObjectName) -> Result<ObjectRef> {
+        self.check_server(name)?;
         self.scope.object(parts(name)).ok_or_else(|| self.not_found(name))
     }
 

@@ -14,6 +14,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Binder<'_> {
+    /// Error 7202 for a name of another server: none is linked.
+    pub(crate) fn check_server(&self, name: &ast::ObjectName) -> Result<()> {
+        match &name.server {
+            Some(server) if !self.scope.is_own_server(&server.text) => {
+                Err(errors::no_linked_server(&server.text))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Error 208 or 5313.
     pub(crate) fn not_found(&self, name: &ast::ObjectName) -> errors::Error {
         let shown = name.to_string();

@@ -191,6 +191,9 @@ pub(crate) fn decoders(table: &TableDef, columns: &[usize], first: usize) -> Vec
 
 /// Finds the table a statement changes. Simple views stand for their table.
 pub(crate) fn resolve_target(binder: &Binder<'_>, target: &ast::TableRef) -> Result<Arc<TableDef>> {
+    if let ast::TableRef::Named(name) = target {
+        binder.check_server(name)?;
+    }
     match target {
         ast::TableRef::Variable(v) if binder.scope.is_table_parameter(&v.name) => {
             Err(errors::read_only_table_parameter(&v.name))

@@ -127,8 +127,7 @@ fn any_batches_on_any_threads_apply_the_same() {
             assert_eq!(*target.model.rows.lock(), writer.expected, "seed {seed}");
             assert_eq!(target.applied.load(Ordering::SeqCst), writer.log.hardened().0);
             let open: Vec<u64> = target.streams.lock().keys().copied().collect();
-            let mut undecided = task.applier().undecided();
-            undecided.sort_unstable();
+            let undecided: Vec<u64> = task.applier().undecided().iter().map(|u| u.stream).collect();
             assert_eq!(open, undecided);
             assert_eq!(task.applier().held_bytes() > 0, !open.is_empty(), "bytes of undecided streams only");
             let touched = writer.expected.keys().any(|key| key.0 == 2);

@@ -219,6 +219,7 @@ impl Replication {
             GroupChange::FailureConditionLevel(v) => options.failure_condition_level = v,
             GroupChange::HealthCheckTimeout(v) => options.health_check_timeout_ms = v,
             GroupChange::DbFailover(v) => options.db_failover = v,
+            GroupChange::DtcSupport(v) => options.dtc_support = convert::to_dtc(v),
             GroupChange::RequiredSynchronizedSecondaries(v) => {
                 options.required_synchronized_secondaries = convert::required(v);
             }

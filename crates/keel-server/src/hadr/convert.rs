@@ -96,13 +96,18 @@ pub(super) fn to_options(spec: &sql::GroupSpec) -> cluster::GroupOptions {
         failure_condition_level: spec.failure_condition_level,
         health_check_timeout_ms: spec.health_check_timeout_ms,
         db_failover: spec.db_failover,
-        dtc_support: cluster::DtcSupport::None,
+        dtc_support: to_dtc(spec.dtc_per_database),
         basic: spec.basic,
         required_synchronized_secondaries: required(spec.required_synchronized_secondaries),
         cluster_type: to_cluster_type(spec.cluster_type),
         write_lease_validity_s: spec.write_lease_seconds,
         cluster_connection_options: spec.cluster_connection_options.clone(),
     }
+}
+
+/// DTC_SUPPORT, by whether it is PER_DB.
+pub(super) fn to_dtc(per_database: bool) -> cluster::DtcSupport {
+    if per_database { cluster::DtcSupport::PerDatabase } else { cluster::DtcSupport::None }
 }
 
 /// Groups have few replicas: what is out of range was refused before.
@@ -119,6 +124,7 @@ pub(super) fn from_options(config: &cluster::GroupConfig) -> sql::GroupSpec {
         failure_condition_level: o.failure_condition_level,
         health_check_timeout_ms: o.health_check_timeout_ms,
         db_failover: o.db_failover,
+        dtc_per_database: o.dtc_support == cluster::DtcSupport::PerDatabase,
         basic: o.basic,
         contained: None,
         required_synchronized_secondaries: o.required_synchronized_secondaries.into(),

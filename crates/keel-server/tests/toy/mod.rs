@@ -233,7 +233,7 @@ impl SqlSession for ToySession {
                 self.transaction = 0;
                 sink.env_change(EnvChange::RollbackTransaction(77));
             }
-            TransactionRequest::Save { .. } => {}
+            TransactionRequest::Save { .. } | TransactionRequest::Propagate { .. } => {}
         }
         sink.done(done(DoneKind::Done, None, 0));
     }

@@ -283,8 +283,6 @@ pub mod object_class {
     pub const LOGIN: u8 = 41;
     /// In master: server configuration.
     pub const CONFIGURATION: u8 = 42;
-    /// In master: transactions over several databases that are committed, see `engine::decisions`.
-    pub const DECISION: u8 = 43;
     /// In master: the resource governor's own settings.
     pub const GOVERNOR: u8 = 44;
     /// In master: resource pools.

@@ -155,8 +155,12 @@ impl Runner<'_> {
     }
 
     pub(super) fn kill(&mut self, program: &Arc<Program>, frame: &mut Frame, k: &ast::Kill) -> Result<()> {
-        let ast::Kill::Session { id, status_only } = k else {
-            return Err(errors::not_supported("This KILL"));
+        let (id, status_only) = match k {
+            ast::Kill::Session { id, status_only } => (id, status_only),
+            ast::Kill::Transaction { uow, status_only, commit } => {
+                return self.kill_transaction(uow, *status_only, *commit);
+            }
+            ast::Kill::Other(_) => return Err(errors::not_supported("This KILL")),
         };
         let id = match self.value(program, frame, id, Some(SqlType::Int))? {
             Value::Int(n) => n,
@@ -170,10 +174,27 @@ impl Runner<'_> {
         }
         let known = u32::try_from(id).ok().filter(|id| self.info.engine.sessions.get(*id).is_some());
         let Some(known) = known else { return Err(errors::no_process(id)) };
-        if !status_only {
-            self.info.engine.sessions.kill(known);
+        if *status_only {
+            // Nothing is undone record by record.
+            return Err(errors::no_rollback_of_process(id));
         }
+        self.info.engine.sessions.kill(known);
         Ok(())
+    }
+
+    /// `KILL 'uow'`: a distributed transaction that no session works in.
+    fn kill_transaction(&self, text: &str, status_only: bool, commit: Option<bool>) -> Result<()> {
+        if !self.info.may_on_server("ALTER ANY CONNECTION") {
+            return Err(errors::cannot_kill());
+        }
+        if self.info.transaction.borrow().count > 0 {
+            return Err(errors::kill_in_transaction());
+        }
+        let uow = crate::distributed::uow_of(text).ok_or_else(|| errors::no_uow(text))?;
+        if status_only {
+            return Err(errors::no_rollback_of_uow(crate::distributed::uow_text(&uow)));
+        }
+        self.info.engine.kill_uow(&uow, commit)
     }
 
     /// The value of an expression of a statement that is interpreted from its tree.

@@ -5,7 +5,7 @@
 //! CREATE CERTIFICATE ─► what waited for it is opened; copies that stood still go on
 //! ```
 
-use super::server::{StoredDatabase, forget_database, stored_decisions};
+use super::server::{StoredDatabase, forget_database};
 use super::{Engine, TEMPDB};
 use crate::hadr::store::StoredCertificate;
 use keel_base::DatabaseId;
@@ -112,16 +112,9 @@ impl Engine {
             }
         }
         for waiting in self.unopened().into_iter().filter(|u| u.error.number == 33111) {
-            let decisions = stored_decisions(&self.master()).unwrap_or_default();
             let stored = &waiting.stored;
-            let opened = self.open_or_create(
-                waiting.id,
-                &waiting.name,
-                &stored.directory,
-                false,
-                Durability::Durable,
-                &decisions,
-            );
+            let opened =
+                self.open_or_create(waiting.id, &waiting.name, &stored.directory, false, Durability::Durable);
             // Still without its certificate: that was another one.
             let Ok(entry) = opened else { continue };
             self.unopened.lock().retain(|u| u.id != waiting.id);

@@ -11,7 +11,6 @@
 mod copies;
 mod current;
 mod database;
-mod decisions;
 mod encryption;
 mod history;
 mod load;
@@ -23,7 +22,6 @@ mod told;
 
 pub use current::{Before, Current, StatementAt};
 pub use database::{DatabaseEntry, OpenTransaction, Restoring};
-pub(crate) use decisions::Decision;
 pub use encryption::{Unopened, thumbprint};
 pub use load::{Load, LoadRecord};
 pub use logins::{DatabaseUser, LoginRecord, Logins};
@@ -45,7 +43,7 @@ use parking_lot::{Mutex, RwLock};
 use smol_str::SmolStr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `master`
 pub const MASTER: DatabaseId = DatabaseId(1);
@@ -152,8 +150,8 @@ pub struct Engine {
     /// Event sessions that run.
     pub events: crate::events::Events,
     governor: crate::governor::Governor,
-    /// Number of the newest decision about several databases.
-    last_decision: AtomicI32,
+    /// Transactions that somebody else decides about.
+    pub(crate) distributed: crate::distributed::Distributed,
 }
 
 /// A configured and a running value.
@@ -193,7 +191,7 @@ impl Engine {
             waitfor: Default::default(),
             events: crate::events::Events::default(),
             governor: crate::governor::Governor::new(crate::clock::local_ticks(&*options.env.clock)),
-            last_decision: AtomicI32::new(0),
+            distributed: crate::distributed::Distributed::default(),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
             listening: std::sync::OnceLock::new(),
@@ -248,21 +246,19 @@ impl Engine {
         }));
     }
 
-    fn open_databases(&self) -> Result<()> {
+    fn open_databases(self: &Arc<Engine>) -> Result<()> {
         let first_start = !self.options.env.disk.exists(&self.options.data_dir.join("master"));
-        let master =
-            self.open_or_create(MASTER, "master", "master", first_start, Durability::Durable, &[])?;
+        let master = self.open_or_create(MASTER, "master", "master", first_start, Durability::Durable)?;
         self.add(&master);
         self.seal_private_keys()?;
         self.load_configuration(&master)?;
         self.limit_memory();
         self.load_governor()?;
-        let decisions = server::stored_decisions(&master)?;
-        let tempdb = self.open_or_create(TEMPDB, "tempdb", "tempdb", true, Durability::Volatile, &[])?;
+        let tempdb = self.open_or_create(TEMPDB, "tempdb", "tempdb", true, Durability::Volatile)?;
         self.add(&tempdb);
         for (id, name) in [(MODEL, "model"), (MSDB, "msdb")] {
             let missing = !self.options.env.disk.exists(&self.options.data_dir.join(name));
-            let entry = self.open_or_create(id, name, name, missing, Durability::Durable, &decisions)?;
+            let entry = self.open_or_create(id, name, name, missing, Durability::Durable)?;
             self.add(&entry);
         }
         // Scripts look whether it is there before they make a backup; if it cannot be made, the first backup says why.
@@ -277,7 +273,6 @@ impl Engine {
                 &stored.directory,
                 false,
                 Durability::Durable,
-                &decisions,
             ) {
                 Ok(entry) => {
                     entry.note_restoring(stored.waits());
@@ -287,7 +282,7 @@ impl Engine {
                 Err(e) => self.note_unopened(stored, e),
             }
         }
-        self.settle_decisions(&decisions);
+        self.resolve_in_doubt();
         self.begin_event_sessions()
     }
 
@@ -323,7 +318,6 @@ impl Engine {
         directory: &str,
         create: bool,
         durability: Durability,
-        decisions: &[Decision],
     ) -> Result<Arc<DatabaseEntry>> {
         let dir = self.options.data_dir.join(directory);
         let options = DbOptions { durability, ..DbOptions::default() };
@@ -331,16 +325,7 @@ impl Engine {
         let store = if create && !(durability == Durability::Volatile && self.options.env.disk.exists(&dir)) {
             Database::create(&self.instance, id, &dir, &options)
         } else {
-            let decide = |prepared| {
-                let committed = decisions.iter().any(|decision| decision.covers(id, prepared));
-                if committed {
-                    let text =
-                        format!("A transaction over several databases is committed in database '{name}'.");
-                    self.options.log.write(&text);
-                }
-                committed
-            };
-            Database::open_deciding(&self.instance, id, &dir, &options, &mut |_| {}, &decide)
+            Database::open(&self.instance, id, &dir, &options, &mut |_| {})
         };
         let store = store.map_err(|e| db_error(e, name))?;
         let entry = DatabaseEntry::load(id, name, store)?;
@@ -482,7 +467,7 @@ impl Engine {
         let id = self.free_id();
         // The directory's name is never reused, so that what is left of a dropped database cannot be taken for a new one.
         let directory = format!("db{id}-{:x}", self.now_utc());
-        let entry = self.open_or_create(DatabaseId(id), name, &directory, true, Durability::Durable, &[])?;
+        let entry = self.open_or_create(DatabaseId(id), name, &directory, true, Durability::Durable)?;
         let settings = DatabaseSettings { created: self.now_local(), ..settings };
         entry.put_now(CatalogObject::Settings(Arc::new(settings)))?;
         let master = self.database_by_id(MASTER).expect("master is always open");

@@ -49,6 +49,10 @@ pub struct SessionShared {
     pub transaction_id: AtomicU64,
     /// Name of its open transaction; empty when it has none.
     pub transaction_name: Mutex<SmolStr>,
+    /// The unit of work of its open transaction, when that is a distributed one.
+    pub uow: Mutex<Option<crate::distributed::Uow>>,
+    /// A manager decides about its open transaction.
+    pub enlisted: AtomicBool,
     /// When its open transaction began, local time.
     pub transaction_began: AtomicI64,
     /// When the running or last request started, local ticks.
@@ -225,6 +229,8 @@ impl Sessions {
             transactions: AtomicU32::new(0),
             transaction_id: AtomicU64::new(0),
             transaction_name: Mutex::default(),
+            uow: Mutex::default(),
+            enlisted: AtomicBool::new(false),
             transaction_began: AtomicI64::new(0),
             request_started: AtomicI64::new(now),
             request_ended: AtomicI64::new(now),

@@ -1,6 +1,5 @@
 //! What the instance itself keeps in master: its databases and configuration; how rows of master are read and written.
 
-use super::decisions::Decision;
 use super::{ConfigurationValue, DatabaseEntry, Engine, MASTER, MSDB, Restoring};
 use crate::catalog::{CatalogKey, SYSTEM_TREE, object_class};
 use crate::config;
@@ -95,11 +94,6 @@ impl DatabaseEntry {
         }
         write_row(self, CatalogKey { class, id }, value)
     }
-}
-
-/// Transactions over several databases that were committed, and not all of whose databases may know.
-pub(super) fn stored_decisions(master: &DatabaseEntry) -> Result<Vec<Decision>> {
-    read_class(master, object_class::DECISION)
 }
 
 pub(super) fn stored_databases(master: &DatabaseEntry) -> Result<Vec<StoredDatabase>> {

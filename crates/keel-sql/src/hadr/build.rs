@@ -77,6 +77,7 @@ pub fn group(
         failure_condition_level: 3,
         health_check_timeout_ms: 30_000,
         db_failover: false,
+        dtc_per_database: false,
         basic: false,
         contained: None,
         required_synchronized_secondaries: 0,
@@ -107,17 +108,15 @@ pub fn group(
                 return Err(errors::reuse_needs_contained());
             }
             _ => match group_option(option)? {
-                Some(GroupChange::BackupPreference(p)) => spec.backup_preference = p,
-                Some(GroupChange::FailureConditionLevel(n)) => spec.failure_condition_level = n,
-                Some(GroupChange::HealthCheckTimeout(ms)) => spec.health_check_timeout_ms = ms,
-                Some(GroupChange::DbFailover(on)) => spec.db_failover = on,
-                Some(GroupChange::RequiredSynchronizedSecondaries(n)) => {
-                    spec.required_synchronized_secondaries = n
-                }
-                Some(GroupChange::WriteLeaseValidity(s)) => spec.write_lease_seconds = Some(s),
-                Some(GroupChange::ClusterConnectionOptions(s)) => spec.cluster_connection_options = Some(s),
-                Some(_) => return Err(syntax(&option.name)),
-                None => {}
+                GroupChange::BackupPreference(p) => spec.backup_preference = p,
+                GroupChange::FailureConditionLevel(n) => spec.failure_condition_level = n,
+                GroupChange::HealthCheckTimeout(ms) => spec.health_check_timeout_ms = ms,
+                GroupChange::DbFailover(on) => spec.db_failover = on,
+                GroupChange::DtcSupport(per_database) => spec.dtc_per_database = per_database,
+                GroupChange::RequiredSynchronizedSecondaries(n) => spec.required_synchronized_secondaries = n,
+                GroupChange::WriteLeaseValidity(s) => spec.write_lease_seconds = Some(s),
+                GroupChange::ClusterConnectionOptions(s) => spec.cluster_connection_options = Some(s),
+                _ => return Err(syntax(&option.name)),
             },
         }
     }
@@ -128,9 +127,9 @@ pub fn group(
     Ok(spec)
 }
 
-/// One option of SET or of CREATE that SET has too; `None` where every group has that value anyway.
-pub fn group_option(option: &Opt) -> Result<Option<GroupChange>> {
-    Ok(Some(match option.name.as_str() {
+/// One option of SET or of CREATE that SET has too.
+pub fn group_option(option: &Opt) -> Result<GroupChange> {
+    Ok(match option.name.as_str() {
         "AUTOMATED_BACKUP_PREFERENCE" => {
             GroupChange::BackupPreference(parsed(option, BackupPreference::parse)?)
         }
@@ -146,8 +145,8 @@ pub fn group_option(option: &Opt) -> Result<Option<GroupChange>> {
         }
         "DB_FAILOVER" => GroupChange::DbFailover(on_off(option)?),
         "DTC_SUPPORT" => match word(option).as_str() {
-            "NONE" => return Ok(None),
-            "PER_DB" => return Err(errors::distributed_transactions()),
+            "NONE" => GroupChange::DtcSupport(false),
+            "PER_DB" => GroupChange::DtcSupport(true),
             other => return Err(syntax(other)),
         },
         "REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT" => {
@@ -164,7 +163,7 @@ pub fn group_option(option: &Opt) -> Result<Option<GroupChange>> {
         },
         "ROLE" if word(option) == "SECONDARY" => GroupChange::RoleSecondary,
         name => return Err(syntax(name)),
-    }))
+    })
 }
 
 /// `'server' WITH (…)` of CREATE and ADD REPLICA.

@@ -76,6 +76,8 @@ pub enum GroupChange {
     HealthCheckTimeout(u32),
     /// SET (DB_FAILOVER = …)
     DbFailover(bool),
+    /// SET (DTC_SUPPORT = …): PER_DB
+    DtcSupport(bool),
     /// SET (REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT = …)
     RequiredSynchronizedSecondaries(u32),
     /// SET (WRITE_LEASE_VALIDITY = …), seconds

@@ -162,6 +162,9 @@ pub struct GroupSpec {
     pub health_check_timeout_ms: u32,
     /// DB_FAILOVER.
     pub db_failover: bool,
+    /// DTC_SUPPORT = PER_DB.
+    #[serde(default)]
+    pub dtc_per_database: bool,
     /// BASIC.
     pub basic: bool,
     /// CONTAINED.

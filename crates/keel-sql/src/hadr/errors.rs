@@ -243,8 +243,6 @@ error_functions! {
     jobs_on_primary() = 47149, 16, 1, "Jobs of a contained availability group can run on its primary replica only.";
     /// Statements about the instance.
     not_in_context(statement, group) = 47143, 16, 1, "{statement} cannot be executed in the context of contained availability group '{group}'. Connect to the instance.";
-    /// DTC_SUPPORT = PER_DB.
-    distributed_transactions() = 41199, 16, 1, "DTC_SUPPORT = PER_DB is not supported in this version of Evenkeel. Use DTC_SUPPORT = NONE.";
     /// BASIC.
     basic_limits() = 41199, 16, 2, "A basic availability group has one database and two replicas, and its secondary replica takes no connections.";
 

@@ -181,7 +181,7 @@ impl Runner<'_> {
     ) -> Result<Option<GroupChange>> {
         let engine = Arc::clone(&self.info.engine);
         Ok(Some(match action {
-            Action::Set(options) => return self.set_option(state, name, options),
+            Action::Set(options) => return self.set_option(state, name, options).map(Some),
             Action::AddDatabase(databases) => {
                 check::primary(state, name)?;
                 let databases: Vec<String> = databases.iter().map(|d| d.text.to_string()).collect();
@@ -304,29 +304,17 @@ impl Runner<'_> {
             .try_for_each(|name| engine.drop_database(name))
     }
 
-    fn set_option(
-        &mut self,
-        state: &HadrState,
-        name: &str,
-        options: &[ast::Opt],
-    ) -> Result<Option<GroupChange>> {
+    fn set_option(&mut self, state: &HadrState, name: &str, options: &[ast::Opt]) -> Result<GroupChange> {
         let group = check::member(state, name)?;
         // One option per statement.
         let [option] = options else {
             let near = options.get(1).map_or(")", |o| o.name.as_str());
             return Err(keel_types::SqlError::new(102, 15, 1, format!("Incorrect syntax near '{near}'.")));
         };
-        let Some(change) = build::group_option(option)? else {
-            check::primary(state, name)?;
-            return Ok(None);
-        };
+        let change = build::group_option(option)?;
         if matches!(change, GroupChange::RoleSecondary) {
             // Also where a deposed primary is resolving.
-            return if group.role == Role::Secondary {
-                Err(errors::not_primary(name))
-            } else {
-                Ok(Some(change))
-            };
+            return if group.role == Role::Secondary { Err(errors::not_primary(name)) } else { Ok(change) };
         }
         check::primary(state, name)?;
         match &change {
@@ -338,7 +326,7 @@ impl Runner<'_> {
             }
             _ => {}
         }
-        Ok(Some(change))
+        Ok(change)
     }
 
     fn check_target(&self, group: &GroupState) -> Result<()> {

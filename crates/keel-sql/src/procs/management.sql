@@ -136,3 +136,18 @@ from msdb.dbo.sysjobs_view j left join msdb.dbo.sysjobservers s on s.job_id = j.
     outer apply (select top 1 t.next_run_date, t.next_run_time, t.schedule_id from msdb.dbo.sysjobschedules t
         where t.job_id = j.job_id and t.next_run_date > 0 order by t.next_run_date, t.next_run_time) x
 where (@is_sysadmin = 1 or j.owner_sid = suser_sid(@job_owner)) and (@job_id is null or j.job_id = @job_id)
+GO
+create procedure sys.sp_sqljdbc_xa_install
+as
+-- The procedures are built in; what the product's installation adds besides is who may call them.
+if is_srvrolemember('sysadmin') = 0 begin raiserror(15247, -1, -1); return 1 end
+if not exists (select * from master.sys.database_principals where name = 'SqlJDBCXAUser' and type = 'R')
+    exec master.sys.sp_executesql N'create role [SqlJDBCXAUser]'
+return 0
+GO
+create procedure sys.sp_sqljdbc_xa_uninstall
+as
+if is_srvrolemember('sysadmin') = 0 begin raiserror(15247, -1, -1); return 1 end
+if exists (select * from master.sys.database_principals where name = 'SqlJDBCXAUser' and type = 'R')
+    exec master.sys.sp_executesql N'drop role [SqlJDBCXAUser]'
+return 0

@@ -21,6 +21,7 @@ mod temporal;
 mod trace;
 mod triggers;
 mod users;
+mod xa;
 mod xml_documents;
 
 pub use execute::run_sql;
@@ -130,6 +131,18 @@ pub static ALL: &[Procedure] = &[
     p("xp_readerrorlog", host::xp_readerrorlog),
     p("sp_migrate_user_to_contained", users::sp_migrate_user_to_contained),
     p("sp_trace_generateevent", trace::sp_trace_generateevent),
+    p("xp_sqljdbc_xa_init", xa::init),
+    p("xp_sqljdbc_xa_init_ex", xa::init),
+    p("xp_sqljdbc_xa_start", xa::start),
+    p("xp_sqljdbc_xa_end", xa::end),
+    p("xp_sqljdbc_xa_prepare", xa::prepare),
+    p("xp_sqljdbc_xa_prepare_ex", xa::prepare),
+    p("xp_sqljdbc_xa_commit", xa::commit),
+    p("xp_sqljdbc_xa_rollback", xa::rollback),
+    p("xp_sqljdbc_xa_rollback_ex", xa::rollback),
+    p("xp_sqljdbc_xa_forget", xa::forget),
+    p("xp_sqljdbc_xa_forget_ex", xa::forget),
+    p("xp_sqljdbc_xa_recover", xa::recover),
     p("sp_setapprole", users::sp_setapprole),
     p("sp_unsetapprole", users::sp_unsetapprole),
 ];

@@ -410,7 +410,8 @@ impl Lower<'_> {
                 _ => Op::Call(Box::new(self.call(x, s.span)?)),
             },
             StatementKind::BeginTransaction(b) => {
-                Op::Begin(self.name(b.name.as_ref())?, b.mark.clone().map(Option::unwrap_or_default))
+                let mark = b.mark.clone().map(Option::unwrap_or_default);
+                Op::Begin(self.name(b.name.as_ref())?, mark, b.distributed)
             }
             StatementKind::Commit(t) => Op::Commit(self.name(t.name.as_ref())?),
             StatementKind::Rollback(t) => Op::Rollback(self.name(t.name.as_ref())?),

@@ -292,8 +292,8 @@ pub enum Op {
     Throw(Option<Box<(Unit, Unit, Unit)>>),
     /// WAITFOR; true for TIME.
     WaitFor(Unit, bool),
-    /// BEGIN TRANSACTION; what stands behind WITH MARK, if that does.
-    Begin(Option<NameSource>, Option<SmolStr>),
+    /// BEGIN TRANSACTION; what stands behind WITH MARK, if that does; whether it is DISTRIBUTED.
+    Begin(Option<NameSource>, Option<SmolStr>, bool),
     /// COMMIT
     Commit(Option<NameSource>),
     /// ROLLBACK

@@ -38,7 +38,7 @@ pub use raise::format_message;
 pub use rpc::{call_by_name, called, run_rpc};
 pub use showplan::{Plans, cached_document};
 pub use step::use_database;
-pub use transaction::{Savepoint, commit_work};
+pub use transaction::{Savepoint, commit_publishing, commit_work};
 
 use crate::errors;
 use crate::program::{Op, Program, Slot, Unit};

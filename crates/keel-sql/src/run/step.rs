@@ -71,7 +71,9 @@ impl Runner<'_> {
             Op::RaisError(r) => self.raise_error(program, frame, r)?,
             Op::Throw(t) => self.throw(program, frame, t.as_deref())?,
             Op::WaitFor(e, until) => self.wait_for(program, frame, e, *until)?,
-            Op::Begin(name, mark) => self.begin(frame, name.as_ref(), mark.as_ref())?,
+            Op::Begin(name, mark, distributed) => {
+                self.begin(frame, name.as_ref(), mark.as_ref(), *distributed)?;
+            }
             Op::Commit(name) => self.commit_op(frame, name.as_ref())?,
             Op::Rollback(name) => self.rollback_op(frame, name.as_ref())?,
             Op::Save(name) => self.save(frame, name)?,

@@ -2,7 +2,8 @@
 
 use super::reach::Reach;
 use super::{Frame, Runner, Txns};
-use crate::catalog::CatalogOp;
+use crate::catalog::{CatalogOp, Overlay};
+use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::NameSource;
 use crate::session::info::Info;
@@ -14,6 +15,7 @@ use crate::sink::{EnvChange, command};
 use keel_types::SqlError;
 use keel_types::error::Result;
 use smol_str::SmolStr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// A named savepoint, with all that a rollback to it undoes.
@@ -41,9 +43,14 @@ impl Runner<'_> {
         frame: &Frame,
         name: Option<&NameSource>,
         mark: Option<&SmolStr>,
+        distributed: bool,
     ) -> Result<()> {
         let name = self.transaction_name(frame, name);
         self.begin_named(name.clone())?;
+        if distributed {
+            // Every server that it could reach is this one: what makes it distributed is its name.
+            self.info.shared.uow.lock().get_or_insert_with(|| self.info.engine.new_uow());
+        }
         if let Some(description) = mark
             && let Some(set) = self.own_txns()
             && !set.mark_in_log(LogMark { name: name.to_string(), description: description.to_string() })
@@ -127,6 +134,9 @@ impl Runner<'_> {
             self.note_count();
             return Ok(());
         }
+        if self.info.enlisted.borrow().is_some() {
+            return Err(errors::commit_by_client());
+        }
         let info = self.info;
         let Some(set) = self.own_txns() else {
             return Err(errors::not_supported("COMMIT inside a function"));
@@ -159,7 +169,15 @@ impl Runner<'_> {
         self.info.savepoints.borrow_mut().clear();
         self.info.end_transaction_app_locks();
         self.note_count();
+        if self.info.enlisted.borrow().is_none() {
+            *self.info.shared.uow.lock() = None;
+        }
         was_told
+    }
+
+    /// The open transaction goes on without this session.
+    pub fn leave_transaction(&mut self) {
+        self.transaction_over();
     }
 
     pub(super) fn rollback_op(&mut self, frame: &Frame, name: Option<&NameSource>) -> Result<()> {
@@ -271,6 +289,9 @@ impl Runner<'_> {
             self.info.temp.borrow_mut().restore(temp);
         }
         let name = self.info.transaction.borrow().name.clone();
+        if let Some(branch) = &*self.info.enlisted.borrow() {
+            branch.doom(self.info.engine.now_utc(), false);
+        }
         if self.transaction_over() {
             self.info.transaction_marked(2, &name);
             self.sink.env_change(EnvChange::RollbackTransaction(descriptor));
@@ -331,6 +352,14 @@ impl Runner<'_> {
 /// Commits all databases of the session: catalog changes are published with it.
 pub fn commit_work(info: &Info, set: &mut TxnSet) -> Result<()> {
     let overlays = std::mem::take(&mut *info.overlays.borrow_mut());
+    let done = commit_publishing(overlays, set);
+    info.temp_at_begin.borrow_mut().take();
+    info.transactions_ended.set(info.transactions_ended.get() + 1);
+    done
+}
+
+/// Commits all databases of a set, and publishes the catalog changes that go with it.
+pub fn commit_publishing(overlays: Vec<(Arc<DatabaseEntry>, Overlay)>, set: &mut TxnSet) -> Result<()> {
     let mut published = Vec::new();
     for (entry, overlay) in overlays {
         if overlay.is_empty() {
@@ -344,7 +373,5 @@ pub fn commit_work(info: &Info, set: &mut TxnSet) -> Result<()> {
     for entry in published {
         entry.settle();
     }
-    info.temp_at_begin.borrow_mut().take();
-    info.transactions_ended.set(info.transactions_ended.get() + 1);
     done
 }

@@ -144,6 +144,8 @@ pub struct Info {
     pub database: RefCell<Arc<DatabaseEntry>>,
     /// The open transaction.
     pub transaction: RefCell<TransactionState>,
+    /// The branch of a distributed transaction that it works in, also when that is over and it has not left.
+    pub enlisted: RefCell<Option<Arc<crate::distributed::branch::Branch>>>,
     /// Transactions committed and rolled back so far, those of single statements too.
     pub transactions_ended: Cell<u64>,
     /// `@@ROWCOUNT`
@@ -252,6 +254,7 @@ impl Info {
             options: RefCell::new(options),
             database: RefCell::new(database),
             transaction: RefCell::default(),
+            enlisted: RefCell::default(),
             transactions_ended: Cell::new(0),
             row_count: Cell::new(0),
             error: Cell::new(0),

@@ -8,6 +8,7 @@
 //! | [`info`] | options, counters, names, errors being handled: what statements ask while they run |
 //! | [`txns`] | the store's transactions |
 //! | [`points`] | where they read in databases that are copies |
+//! | `enlist` | working in a transaction that a manager decides about |
 //! | [`scope`] | what names mean |
 //! | `context` | what `master` and `msdb` are, in the context of a contained group |
 //! | [`temp`] | temporary tables |
@@ -21,6 +22,7 @@ pub mod bulk;
 mod bulk_file;
 mod classify;
 mod context;
+mod enlist;
 pub mod identity;
 pub mod info;
 pub mod log_mark;
@@ -275,6 +277,9 @@ impl Session {
             return;
         }
         let watched = self.info.batch_starting(text);
+        if self.refuse_completed(sink) {
+            return;
+        }
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
         let text: Arc<str> = text.into();
         match runner.batch_program(&text, &Arc::from(""), &[], false) {
@@ -313,6 +318,9 @@ impl Session {
             return;
         }
         let watched = self.info.call_starting(called(procedure), &parameters);
+        if self.refuse_completed(sink) {
+            return;
+        }
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
         run_rpc(&mut runner, procedure, parameters);
         self.end_request(sink);
@@ -399,8 +407,14 @@ impl Session {
     /// Runs a transaction manager request.
     pub fn transaction_request(&mut self, request: TransactionRequest, sink: &mut dyn ResultSink) {
         self.begin_request("");
+        let outcome = match request {
+            TransactionRequest::Propagate { cookie } => self.propagate(&cookie, sink),
+            request => {
+                let mut runner = Runner::new(&self.info, &mut self.txns, sink);
+                transaction_request(&mut runner, request)
+            }
+        };
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
-        let outcome = transaction_request(&mut runner, request);
         let failed = outcome.is_err();
         if let Err(e) = outcome {
             let e = errors::located(e, 1, None);
@@ -415,6 +429,8 @@ impl Session {
     /// objects and prepared statements, restores options and the initial database.
     pub fn reset(&mut self, keep_transaction: bool, sink: &mut dyn ResultSink) {
         if !keep_transaction {
+            // A transaction that a manager decides about goes on without the connection.
+            self.defect(sink);
             let mut runner = Runner::new(&self.info, &mut self.txns, sink);
             runner.rollback_everything();
         }
@@ -488,6 +504,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.info.logged_out();
         self.txns.rollback();
+        self.doom_enlisted(true);
         self.drop_global_tables();
         let gone = self.info.temp.borrow_mut().leave_level(0);
         for table in gone {
@@ -554,5 +571,7 @@ fn transaction_request(runner: &mut Runner<'_>, request: TransactionRequest) -> 
             Ok(())
         }
         TransactionRequest::Save { name } => runner.save_named(name.into()),
+        // It is the session's, not the runner's.
+        TransactionRequest::Propagate { .. } => Ok(()),
     }
 }

@@ -492,6 +492,10 @@ impl BindScope for Scope<'_> {
         Some(function)
     }
 
+    fn is_own_server(&self, name: &str) -> bool {
+        self.info.engine.options().server_name.eq_ignore_ascii_case(name)
+    }
+
     fn is_synonym(&self, name: NameParts<'_>) -> bool {
         matches!(self.resolve_unfollowed(name), Some((_, Named::Synonym(_))))
     }

@@ -1,10 +1,13 @@
 //! The store's transactions of a session: one per database its open transaction has touched.
 
+mod commit;
+mod work;
+
+pub use work::{Vote, Work};
+
 use super::log_mark::LogMark;
 use super::points::Points;
-use crate::engine::{
-    DatabaseEntry, Decision, Engine, MASTER, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB,
-};
+use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::map::txn_error;
 use keel_base::DatabaseId;
@@ -13,7 +16,7 @@ use keel_query::catalog::{ChangeTrees, ObjectId};
 use keel_query::{IsolationLevel, Stamp, Transactions};
 use keel_types::error::Result;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Transactions begun so far.
 pub struct TxnSet {
@@ -160,6 +163,15 @@ impl TxnSet {
         self.open.iter().any(|o| o.database != TABLE_VARIABLES && o.txn.has_writes())
     }
 
+    /// The session, as its locks name it.
+    fn agent(&self) -> Agent {
+        Agent {
+            id: u64::from(self.session),
+            context: Arc::clone(&self.shared) as _,
+            cancel: Arc::clone(&self.shared.cancel),
+        }
+    }
+
     fn begin(&mut self, database: DatabaseId) -> Result<usize> {
         let Some(entry) = self.engine.database_by_id(database) else {
             return Err(errors::no_database(database.0));
@@ -189,11 +201,7 @@ impl TxnSet {
             Some(point) => entry.store.begin_reader(point),
             None => entry.store.begin(node_isolation(level)),
         };
-        txn.set_agent(Agent {
-            id: u64::from(self.session),
-            context: Arc::clone(&self.shared) as _,
-            cancel: Arc::clone(&self.shared.cancel),
-        });
+        txn.set_agent(self.agent());
         apply(&mut txn, level, self.lock_timeout_ms, self.deadlock_priority);
         let counted = entry.count_transaction();
         self.open.push(Open { database, entry, version, txn, changes: None, _counted: counted });
@@ -251,144 +259,6 @@ impl TxnSet {
     /// Lets go of the points at which nothing was read yet: what is looked up next is as of then.
     pub fn release_unread(&mut self) {
         self.points.retain(|database| self.open.iter().any(|o| o.database == database));
-    }
-
-    /// Commits everything: all get their place in the log, then all are waited for. What was written in several databases
-    /// has been decided before.
-    pub fn commit(&mut self) -> Result<()> {
-        let mut waiting: smallvec::SmallVec<[_; 2]> = smallvec::SmallVec::new();
-        let mut failed = None;
-        let captured = self.open.iter().any(Open::captures);
-        self.end_statements();
-        // Held until each has its place in its log: the numbers of tracked changes are in that order.
-        let tracked = self.tracked_together();
-        let _orders: Vec<_> = tracked.iter().map(|entry| entry.change_order.lock()).collect();
-        let mark = self.log_mark.take();
-        let mut marked = Vec::new();
-        let decision = match self.decide_together() {
-            Ok(decision) => decision,
-            Err(e) => {
-                self.rollback();
-                return Err(e);
-            }
-        };
-        while let Some(mut open) = self.open.pop() {
-            if failed.is_some() && decision.is_none() {
-                open.txn.rollback();
-                continue;
-            }
-            let writes = open.txn.has_writes() && open.database != TEMPDB;
-            let (database, entry) = (open.database, Arc::clone(&open.entry));
-            // The last of its records: RESTORE looks for it among those that the log has with the commit.
-            let mark = mark.as_ref().filter(|_| writes && database != TABLE_VARIABLES);
-            let written = mark.map_or(Ok(()), |mark| mark.write(&mut open.txn, self.session));
-            // What was decided is committed, with its mark or without.
-            if let Err(e) = written
-                && decision.is_none()
-            {
-                failed = Some(txn_error(e, &entry.name(), self.session));
-                open.txn.rollback();
-                continue;
-            }
-            match open.commit(self.engine.now_utc()) {
-                Ok(commit) => {
-                    if writes && mark.is_some() {
-                        marked.push((entry.name(), commit.lsn()));
-                    }
-                    if writes {
-                        *self.shared.last_commit.lock() = Some((database, commit.lsn().0));
-                    }
-                    waiting.push((commit, entry));
-                }
-                Err(e) => drop(failed.get_or_insert(txn_error(e, &entry.name(), self.session))),
-            }
-        }
-        self.points.retain(|_| false);
-        for (commit, entry) in waiting {
-            let since = (entry.store.role() == Role::Primary).then(Instant::now);
-            match (commit.wait(), since) {
-                (Err(e), _) => drop(failed.get_or_insert(txn_error(e, &entry.name(), self.session))),
-                (Ok(()), Some(since)) => {
-                    let waited = since.elapsed();
-                    entry.note_group_commit(waited);
-                    let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
-                    keel_base::waits::note("HADR_SYNC_COMMIT", nanos);
-                }
-                (Ok(()), None) => {}
-            }
-        }
-        if captured {
-            self.engine.capture_bell.ring();
-        }
-        if let Some(decision) = decision.filter(|_| failed.is_none()) {
-            self.engine.forget_decision(&decision);
-        }
-        if let Some(mark) = mark.filter(|_| failed.is_none()) {
-            // The mark is in the log, and RESTORE finds it there: that it is not in msdb is no error of the transaction.
-            let noted = crate::backup::note_mark(&self.engine, &mark, &marked, &self.shared.login.login);
-            if let Err(e) = noted {
-                let text =
-                    format!("The mark '{}' is not in msdb.dbo.logmarkhistory: {}", mark.name, e.message);
-                self.engine.options().log.write(&text);
-            }
-        }
-        failed.map_or(Ok(()), Err)
-    }
-
-    /// Whether a database is decided about together with others, when there are several such.
-    fn takes_part(open: &Open) -> bool {
-        let durable = open.database != TEMPDB && open.database != TABLE_VARIABLES;
-        durable && open.txn.has_writes() && open.entry.store.role() == Role::Standalone
-    }
-
-    fn are_several(&self) -> bool {
-        self.open.len() > 1 && self.open.iter().filter(|o| TxnSet::takes_part(o)).count() > 1
-    }
-
-    /// The databases that are to be decided about together and have tracked changes, in an order that is everybody's.
-    fn tracked_together(&self) -> Vec<Arc<DatabaseEntry>> {
-        if !self.are_several() {
-            return Vec::new();
-        }
-        let tracked = |o: &&Open| TxnSet::takes_part(o) && o.changes.is_some();
-        let mut entries: Vec<_> = self.open.iter().filter(tracked).map(|o| Arc::clone(&o.entry)).collect();
-        entries.sort_by_key(|entry| entry.id);
-        entries
-    }
-
-    /// When several databases that stand alone were written to: makes the transaction durable in each, and decides in master that it is
-    /// committed. After an error it is not, and can be rolled back.
-    fn decide_together(&mut self) -> Result<Option<Decision>> {
-        if !self.are_several() {
-            return Ok(None);
-        }
-        let mut decision = self.engine.new_decision();
-        let now = self.engine.now_utc();
-        for open in self.open.iter_mut().filter(|o| TxnSet::takes_part(o)) {
-            let name = open.entry.name();
-            let fail = |e| txn_error(e, &name, self.session);
-            open.give_place(now).map_err(fail)?;
-            if open.database != MASTER {
-                decision.add(open.database, open.txn.prepare().map_err(fail)?);
-            }
-        }
-        // What is written in master itself is decided with it.
-        let commit = match self.open.iter().position(|o| o.database == MASTER && o.txn.has_writes()) {
-            Some(at) => {
-                decision.write(&mut self.open[at].txn)?;
-                let fail = |e| txn_error(e, "master", self.session);
-                self.open.remove(at).txn.commit().map_err(fail)?
-            }
-            None => self.engine.decide(&decision)?,
-        };
-        match commit.wait() {
-            Ok(()) => Ok(Some(decision)),
-            Err(e) => {
-                // Only the next start can tell what became of it: until then its rows stay locked.
-                self.open.drain(..).for_each(|open| std::mem::forget(open.txn));
-                Err(txn_error(e, "master", self.session))
-            }
-        }
     }
 
     /// Ends the table variables' transaction of a statement: they keep what it wrote, or what it had before it failed.

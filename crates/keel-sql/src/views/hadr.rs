@@ -146,7 +146,7 @@ fn groups(cx: &ViewContext<'_>) -> Rows {
     let row = |g: &GroupState| {
         let s = &g.spec;
         let mut row = common(g);
-        row.extend([int(2), bit(s.basic), bit(false), bit(s.db_failover), bit(false)]);
+        row.extend([int(2), bit(s.basic), bit(s.dtc_per_database), bit(s.db_failover), bit(false)]);
         row.extend([int(s.cluster_type.number()), text(s.cluster_type.word().to_lowercase())]);
         row.extend([
             int(s.required_synchronized_secondaries),

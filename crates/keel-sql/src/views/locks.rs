@@ -1,7 +1,9 @@
 //! Locks and transactions.
 
 use super::{BIG, BIT, Column, DATE, DESC, INT, NULL, SMALL, SystemView, ViewContext, bit, date, int, text};
+use crate::distributed::{Doubt, Uow};
 use crate::engine::SessionShared;
+use hashbrown::HashMap;
 use keel_store::lock::RequestStatus;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
@@ -116,9 +118,28 @@ fn entity(resource: &keel_store::lock::Resource<'_>) -> i64 {
     }
 }
 
+/// What the product shows as the session of a distributed transaction that none works in.
+const NO_SESSION: i64 = -2;
+
+/// The session that an agent of locks is, as views show it.
+pub(super) fn session_of(agent: u64) -> i64 {
+    u32::try_from(agent).map_or(NO_SESSION, i64::from)
+}
+
+/// The units of work of distributed transactions that no session works in, by the agent that their locks name.
+fn orphans(cx: &ViewContext<'_>) -> HashMap<u64, Uow> {
+    let mut found = HashMap::new();
+    for branch in cx.engine.branches() {
+        found.extend(branch.left().0.into_iter().map(|agent| (agent, branch.uow)));
+    }
+    found.extend(cx.engine.in_doubt().iter().map(|doubt| (doubt.info.agent, doubt.name.uow)));
+    found
+}
+
 /// The rows of `dm_tran_locks`.
 pub(super) fn locks(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
+    let orphans = orphans(cx);
     for lock in cx.engine.instance().locks().locks() {
         let resource = lock.resource.as_ref();
         let state = match lock.status {
@@ -128,10 +149,16 @@ pub(super) fn locks(cx: &ViewContext<'_>) -> Rows {
         };
         let session = u32::try_from(lock.agent).ok().and_then(|id| cx.engine.sessions.get(id));
         let as_session = session.as_ref().is_some_and(|s| s.holds_app_lock_as_session(&lock.resource));
+        let lock_session = session.clone();
         let (kind, owner) = match session {
             _ if as_session => ("SESSION", 0),
             Some(s) => ("TRANSACTION", transaction_id(&s)),
             None => ("TRANSACTION", lock.owner),
+        };
+        let (agent, uow) = match (orphans.get(&lock.agent), &lock_session) {
+            (Some(uow), _) => (NO_SESSION, *uow),
+            (None, Some(s)) => (session_of(lock.agent), s.uow.lock().unwrap_or_default()),
+            (None, None) => (session_of(lock.agent), Uow::default()),
         };
         let mut row = vec![text(resource.type_name()), text(""), int(resource.database().0)];
         row.extend([
@@ -140,16 +167,8 @@ pub(super) fn locks(cx: &ViewContext<'_>) -> Rows {
             int(0),
             text(lock.mode.to_string()),
         ]);
-        row.extend([
-            text("LOCK"),
-            text(state),
-            int(lock.count),
-            int(0),
-            int(lock.agent as i64),
-            int(0),
-            int(0),
-        ]);
-        row.extend([text(kind), int(owner as i64), Value::Guid([0; 16])]);
+        row.extend([text("LOCK"), text(state), int(lock.count), int(0), int(agent), int(0), int(0)]);
+        row.extend([text(kind), int(owner as i64), Value::Guid(uow)]);
         row.extend([
             text(format!("0x{:016x}:1:1", lock.owner)),
             Value::bytes(lock.owner.to_be_bytes().to_vec()),
@@ -192,21 +211,56 @@ fn active(cx: &ViewContext<'_>) -> Rows {
         let began = date(s.transaction_began.load(Ordering::Relaxed));
         let name = s.transaction_name.lock().clone();
         let name = if name.is_empty() { "user_transaction" } else { name.as_str() };
-        let mut row = vec![int(transaction_id(s) as i64), text(name), began, int(1), NULL];
-        row.extend([int(2), int(0), int(0), int(0), int(0), int(-1), NULL]);
-        row
+        active_row(transaction_id(s), (name, began), *s.uow.lock(), ACTIVE_NOW)
     };
-    in_transaction(cx).iter().map(row).collect()
+    let mut rows: Rows = in_transaction(cx).iter().map(row).collect();
+    for branch in cx.engine.branches() {
+        let (agents, _) = branch.left();
+        if let Some(agent) = agents.first() {
+            // The agent is its transaction's number, with a bit that no number has.
+            let id = agent & !(1 << 63);
+            rows.push(active_row(id, ("DTCXact", date(branch.began)), Some(branch.uow), ACTIVE_NOW));
+        }
+    }
+    let mut told: Vec<Uow> = Vec::new();
+    for doubt in cx.engine.in_doubt() {
+        if !told.contains(&doubt.name.uow) {
+            told.push(doubt.name.uow);
+            let about = ("DTCXact", since(&doubt));
+            rows.push(active_row(doubt.info.txn.0, about, Some(doubt.name.uow), PREPARED));
+        }
+    }
+    rows
+}
+
+/// States of a transaction, and of a distributed one with its coordinator.
+const ACTIVE_NOW: (i64, i64) = (2, 1);
+const PREPARED: (i64, i64) = (5, 2);
+
+fn active_row(id: u64, about: (&str, Value), uow: Option<Uow>, state: (i64, i64)) -> Vec<Value> {
+    /// Read and write; distributed.
+    const TYPES: [i64; 2] = [1, 4];
+    let kind = TYPES[usize::from(uow.is_some())];
+    let dtc = if uow.is_some() { state.1 } else { 0 };
+    let mut row = vec![int(id as i64), text(about.0), about.1, int(kind), uow.map_or(NULL, Value::Guid)];
+    row.extend([int(state.0), int(0), int(0), int(dtc), int(0), int(-1), NULL]);
+    row
+}
+
+/// When a transaction in doubt was prepared, local time.
+fn since(doubt: &Doubt) -> Value {
+    date(crate::clock::unix_to_local_ticks(i128::from(doubt.info.since_us) * 1000))
 }
 
 fn of_sessions(cx: &ViewContext<'_>) -> Rows {
     let row = |s: &Arc<SessionShared>| {
         let id = transaction_id(s);
         let mut row = vec![int(s.id), int(id as i64), Value::bytes(id.to_le_bytes().to_vec()), int(0)];
+        let distributed = s.uow.lock().is_some();
         row.extend([
             bit(true),
-            bit(true),
-            bit(false),
+            bit(!distributed),
+            bit(s.enlisted.load(Ordering::Relaxed)),
             bit(false),
             int(s.transactions.load(Ordering::Relaxed)),
         ]);
@@ -231,6 +285,14 @@ fn of_databases(cx: &ViewContext<'_>) -> Rows {
             own.push((s.database.load(Ordering::Relaxed), 0));
         }
         rows.extend(own.into_iter().map(|(database, bytes)| of_database(&s, database, bytes)));
+    }
+    for doubt in cx.engine.in_doubt() {
+        /// Prepared.
+        const STATE: i64 = 5;
+        let mut row =
+            vec![int(doubt.info.txn.0 as i64), int(doubt.entry.id.0), since(&doubt), int(1), int(STATE)];
+        row.extend([int(0), int(0), NULL, int(doubt.info.log_bytes as i64), int(0), NULL, NULL]);
+        rows.push(row);
     }
     rows
 }

@@ -423,7 +423,7 @@ fn waiting(waits: &[keel_store::lock::WaitInfo], s: &SessionShared, now: i64) ->
         kind: text(wait.mode.wait_type()),
         milliseconds: wait.waited.as_millis() as i64,
         resource: wait.resource.as_ref().to_string(),
-        blocker: wait.blocked_by.first().map_or(0, |b| *b as i64),
+        blocker: wait.blocked_by.first().map_or(0, |agent| super::locks::session_of(*agent)),
     })
 }
 

@@ -136,7 +136,7 @@ fn waiting_tasks(cx: &ViewContext<'_>) -> Rows {
                 text(wait.mode.wait_type()),
                 super::NULL,
                 address(*blocker),
-                int(*blocker as i64),
+                int(super::locks::session_of(*blocker)),
                 int(0),
                 text(wait.resource.as_ref().to_string()),
             ]);

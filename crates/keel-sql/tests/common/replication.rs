@@ -301,6 +301,7 @@ impl Inner {
             GroupChange::BackupPreference(p) => self.state.groups[at].spec.backup_preference = p,
             GroupChange::FailureConditionLevel(n) => self.state.groups[at].spec.failure_condition_level = n,
             GroupChange::HealthCheckTimeout(ms) => self.state.groups[at].spec.health_check_timeout_ms = ms,
+            GroupChange::DtcSupport(on) => self.state.groups[at].spec.dtc_per_database = on,
             GroupChange::DbFailover(on) => self.state.groups[at].spec.db_failover = on,
             GroupChange::RequiredSynchronizedSecondaries(n) => {
                 self.state.groups[at].spec.required_synchronized_secondaries = n;

@@ -108,6 +108,13 @@ GO
 alter availability group [ag 1] set (health_check_timeout = 20000, db_failover = on)
 GO
 alter availability group [ag 1] set (db_failover = on)
+GO
+alter availability group [ag 1] set (dtc_support = per_db)
+select name, dtc_support from sys.availability_groups
+GO
+alter availability group [ag 1] set (dtc_support = none)
+select name, dtc_support from sys.availability_groups
+GO
 alter availability group [ag 1] set (required_synchronized_secondaries_to_commit = 3)
 GO
 alter availability group nowhere set (db_failover = on)

@@ -64,7 +64,7 @@ create availability group ag with (health_check_timeout = 100) for replica on N'
 GO
 create availability group ag with (required_synchronized_secondaries_to_commit = 1) for replica on N'EVENKEEL' with (endpoint_url = N'TCP://n1:5022', availability_mode = synchronous_commit, failover_mode = manual)
 GO
-create availability group ag with (dtc_support = per_db) for replica on N'EVENKEEL' with (endpoint_url = N'TCP://n1:5022', availability_mode = synchronous_commit, failover_mode = manual)
+create availability group ag with (dtc_support = per_server) for replica on N'EVENKEEL' with (endpoint_url = N'TCP://n1:5022', availability_mode = synchronous_commit, failover_mode = manual)
 GO
 create availability group ag with (distributed) availability group on
   N'a' with (listener_url = N'TCP://a:5022', availability_mode = synchronous_commit, failover_mode = manual, seeding_mode = automatic),

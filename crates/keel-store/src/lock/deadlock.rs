@@ -255,7 +255,7 @@ impl LockManager {
         while let Some(agent) = to_visit.pop_front() {
             let Some(place) = waits.get(&agent) else { continue };
             for blocker in self.blockers(place) {
-                if blocker.agent == start {
+                if blocker.agent() == start {
                     let mut cycle = vec![agent];
                     while let Some(before) = came_from.get(cycle.last().expect("not empty")) {
                         cycle.push(*before);
@@ -263,9 +263,9 @@ impl LockManager {
                     cycle.reverse();
                     return Some(cycle);
                 }
-                if waits.contains_key(&blocker.agent) && !came_from.contains_key(&blocker.agent) {
-                    came_from.insert(blocker.agent, agent);
-                    to_visit.push_back(blocker.agent);
+                if waits.contains_key(&blocker.agent()) && !came_from.contains_key(&blocker.agent()) {
+                    came_from.insert(blocker.agent(), agent);
+                    to_visit.push_back(blocker.agent());
                 }
             }
         }
@@ -277,7 +277,8 @@ impl LockManager {
         (0..cycle.len()).all(|index| {
             let next = cycle[(index + 1) % cycle.len()];
             let Some(place) = waits.get(&cycle[index]) else { return false };
-            place.owner.cell.is_waiting() && self.blockers(place).iter().any(|blocker| blocker.agent == next)
+            place.owner.cell.is_waiting()
+                && self.blockers(place).iter().any(|blocker| blocker.agent() == next)
         })
     }
 
@@ -319,7 +320,7 @@ impl LockManager {
             let (resource, mode) = self.resource_picture(place)?;
             processes.push(DeadlockProcess {
                 agent: *agent,
-                description: owner.context.describe(),
+                description: owner.context().describe(),
                 resource: resource.resource.clone(),
                 mode,
                 waited: place.since.elapsed(),
@@ -335,8 +336,8 @@ impl LockManager {
         let shard = self.shards[place.shard].lock();
         let head = shard.heads_at(place.head)?;
         let role = |agent, mode, converts| DeadlockRole { agent, mode, converts };
-        let owners = head.granted.iter().map(|grant| role(grant.owner.agent, grant.mode, false)).collect();
-        let waiters = head.waiters().map(|w| role(w.owner.agent, w.mode, w.converts)).collect();
+        let owners = head.granted.iter().map(|grant| role(grant.owner.agent(), grant.mode, false)).collect();
+        let waiters = head.waiters().map(|w| role(w.owner.agent(), w.mode, w.converts)).collect();
         let wanted =
             head.waiters().find(|w| w.wait_id == place.wait_id && Arc::ptr_eq(&w.owner, &place.owner));
         let mode = wanted?.mode;

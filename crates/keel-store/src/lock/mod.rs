@@ -171,7 +171,7 @@ impl LockManager {
                     mode,
                     status,
                     count,
-                    agent: owner.agent,
+                    agent: owner.agent(),
                     owner: owner.id,
                     log_used: owner.log_used.load(Ordering::Relaxed),
                 };
@@ -192,10 +192,10 @@ impl LockManager {
     pub fn waiting(&self) -> Vec<WaitInfo> {
         let waits = self.waits.lock();
         let info = |(agent, place): (&u64, &WaitPlace)| {
-            let blocked_by = self.blockers(place).iter().map(|owner| owner.agent).collect();
+            let blocked_by = self.blockers(place).iter().map(|owner| owner.agent()).collect();
             let shard = self.shards[place.shard].lock();
             let head = shard.heads_at(place.head)?;
-            let waiter = head.waiters().find(|w| w.wait_id == place.wait_id && w.owner.agent == *agent)?;
+            let waiter = head.waiters().find(|w| w.wait_id == place.wait_id && w.owner.agent() == *agent)?;
             let waited = place.since.elapsed();
             Some(WaitInfo {
                 agent: *agent,
@@ -244,7 +244,7 @@ impl LockManager {
     }
 
     fn note_waiting(&self, place: WaitPlace) {
-        self.waits.lock().insert(place.owner.agent, place);
+        self.waits.lock().insert(place.owner.agent(), place);
     }
 
     fn note_done(&self, agent: u64, wait_id: u64) {

@@ -59,15 +59,30 @@ impl OwnerContext for OwnerDescription {
 pub struct OwnerShared {
     /// Ascending by creation: the greater the younger.
     pub(super) id: u64,
-    /// Who waits when this owner waits: owners with the same agent are served by one thread.
-    pub(super) agent: u64,
-    pub(super) context: Arc<dyn OwnerContext>,
-    pub(super) cancel: Arc<CancelToken>,
+    /// Who waits when this owner waits: owners with the same agent are served by one thread. Changes with
+    /// [`LockOwner::serve`], never while it waits.
+    agent: AtomicU64,
+    /// What is said about it, and what stops its waits; changed likewise.
+    of: Mutex<(Arc<dyn OwnerContext>, Arc<CancelToken>)>,
     pub(super) cell: WaitCell,
     pub(super) priority: AtomicI32,
     pub(super) log_used: AtomicU64,
     /// Waits so far; numbers them.
     waits: AtomicU64,
+}
+
+impl OwnerShared {
+    pub(super) fn agent(&self) -> u64 {
+        self.agent.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn context(&self) -> Arc<dyn OwnerContext> {
+        Arc::clone(&self.of.lock().0)
+    }
+
+    fn cancel(&self) -> Arc<CancelToken> {
+        Arc::clone(&self.of.lock().1)
+    }
 }
 
 impl Cancel for OwnerShared {
@@ -138,9 +153,8 @@ impl LockOwner {
     ) -> LockOwner {
         let shared = OwnerShared {
             id: manager.next_owner(),
-            agent,
-            context,
-            cancel,
+            agent: AtomicU64::new(agent),
+            of: Mutex::new((context, cancel)),
             cell: WaitCell::new(),
             priority: AtomicI32::new(0),
             log_used: AtomicU64::new(0),
@@ -159,6 +173,13 @@ impl LockOwner {
     #[must_use]
     pub fn id(&self) -> u64 {
         self.shared.id
+    }
+
+    /// From now on it works for another agent, as when a session takes over a transaction that others have begun, or when a prepared
+    /// one is left to nobody. Not while it waits.
+    pub fn serve(&self, agent: u64, context: Arc<dyn OwnerContext>, cancel: Arc<CancelToken>) {
+        self.shared.agent.store(agent, Ordering::Relaxed);
+        *self.shared.of.lock() = (context, cancel);
     }
 
     /// `SET DEADLOCK_PRIORITY`: the owner with the least is the victim.
@@ -388,11 +409,12 @@ impl LockOwner {
     fn wait(&self, at: WaitPlace, wait: Wait, mode: Mode) -> Result<(), LockError> {
         let (shard, head, wait_id, since) = (at.shard, at.head, at.wait_id, at.since);
         let shared = &self.shared;
+        let cancel = shared.cancel();
         self.manager.note_waiting(at);
-        if !shared.cancel.sleep_on(Some(shared.clone())) {
+        if !cancel.sleep_on(Some(shared.clone())) {
             shared.cell.settle(WaitState::Cancelled);
         }
-        self.manager.detect(shared.agent);
+        self.manager.detect(shared.agent());
         shared.cell.sleep(wait);
         let outcome = {
             // Grants are given under this lock, so from here on the outcome stands.
@@ -403,8 +425,8 @@ impl LockOwner {
             }
             outcome
         };
-        shared.cancel.sleep_on(None);
-        self.manager.note_done(shared.agent, wait_id);
+        cancel.sleep_on(None);
+        self.manager.note_done(shared.agent(), wait_id);
         let waited = since.elapsed();
         self.manager.stats.note(mode, waited);
         keel_base::waits::note_lock(mode.wait_type(), u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));

@@ -1,6 +1,6 @@
 //! Transaction manager requests (2.2.6.9).
 
-use crate::bytes::Reader;
+use crate::bytes::{Reader, with_u16_length};
 use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::request::headers::AllHeaders;
@@ -76,7 +76,9 @@ pub enum TransactionRequest {
     },
     /// Set a savepoint.
     Save(String),
-    /// One of the distributed transaction requests, by its code; not supported.
+    /// Work in a distributed transaction, which the cookie of who began it names; an empty one ends that.
+    Propagate(Vec<u8>),
+    /// One of the other distributed transaction requests, by its code; they need a coordinator beside the server.
     Distributed(u16),
 }
 
@@ -90,7 +92,8 @@ impl TransactionRequest {
             COMMIT => TransactionRequest::Commit { name: name(&mut r)?, then: then(&mut r)? },
             ROLLBACK => TransactionRequest::Rollback { name: name(&mut r)?, then: then(&mut r)? },
             SAVE => TransactionRequest::Save(name(&mut r)?),
-            code @ (GET_DTC_ADDRESS | PROPAGATE | PROMOTE) => TransactionRequest::Distributed(code),
+            PROPAGATE => TransactionRequest::Propagate(cookie(&mut r)?),
+            code @ (GET_DTC_ADDRESS | PROMOTE) => TransactionRequest::Distributed(code),
             code => return Err(DecodeError::Unsupported { what: "transaction request", code: code.into() }),
         };
         Ok((headers, request))
@@ -110,6 +113,10 @@ impl TransactionRequest {
                 out.extend_from_slice(&SAVE.to_le_bytes());
                 put_name(out, name);
             }
+            TransactionRequest::Propagate(cookie) => {
+                out.extend_from_slice(&PROPAGATE.to_le_bytes());
+                with_u16_length(out, |out| out.extend_from_slice(cookie));
+            }
             TransactionRequest::Distributed(code) => out.extend_from_slice(&code.to_le_bytes()),
         }
     }
@@ -118,6 +125,11 @@ impl TransactionRequest {
 /// Names here count bytes, not code units.
 fn name(r: &mut Reader<'_>) -> Result<String> {
     r.b_varbyte().map(text::from_utf16le)
+}
+
+/// Clients may end the message before an empty one.
+fn cookie(r: &mut Reader<'_>) -> Result<Vec<u8>> {
+    if r.is_empty() { Ok(Vec::new()) } else { r.us_varbyte().map(<[u8]>::to_vec) }
 }
 
 fn begin(r: &mut Reader<'_>) -> Result<Begin> {
@@ -172,6 +184,8 @@ mod tests {
         check(TransactionRequest::Commit { name: String::new(), then: Some(begin.clone()) });
         check(TransactionRequest::Rollback { name: "s".into(), then: Some(begin) });
         check(TransactionRequest::Save("s".into()));
+        check(TransactionRequest::Propagate(vec![1; 16]));
+        check(TransactionRequest::Propagate(Vec::new()));
         check(TransactionRequest::Distributed(0));
     }
 }

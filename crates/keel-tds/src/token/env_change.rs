@@ -45,6 +45,8 @@ pub enum EnvChange {
     CommitTransaction(u64),
     /// 10: the transaction was rolled back.
     RollbackTransaction(u64),
+    /// 11: the session works in a distributed transaction; requests name it by this descriptor.
+    EnlistTransaction(u64),
     /// 12: a distributed transaction was left.
     DefectTransaction(u64),
     /// 13: the other server that holds the database.
@@ -84,6 +86,7 @@ impl EnvChange {
             8 => EnvChange::BeginTransaction(descriptor(r)?),
             9 => EnvChange::CommitTransaction(old_descriptor(r)?),
             10 => EnvChange::RollbackTransaction(old_descriptor(r)?),
+            11 => EnvChange::EnlistTransaction(descriptor(r)?),
             12 => EnvChange::DefectTransaction(old_descriptor(r)?),
             13 => EnvChange::MirrorPartner(r.b_varchar()?),
             17 => EnvChange::TransactionEnded(old_descriptor(r)?),
@@ -123,6 +126,7 @@ impl EnvChange {
             EnvChange::BeginTransaction(_) => 8,
             EnvChange::CommitTransaction(_) => 9,
             EnvChange::RollbackTransaction(_) => 10,
+            EnvChange::EnlistTransaction(_) => 11,
             EnvChange::DefectTransaction(_) => 12,
             EnvChange::MirrorPartner(_) => 13,
             EnvChange::TransactionEnded(_) => 17,
@@ -142,7 +146,7 @@ impl EnvChange {
                     put_b_varbyte(out, c.map(WireCollation::to_bytes).as_ref().map_or(&[], |b| &b[..]));
                 }
             }
-            EnvChange::BeginTransaction(d) => {
+            EnvChange::BeginTransaction(d) | EnvChange::EnlistTransaction(d) => {
                 put_b_varbyte(out, &d.to_le_bytes());
                 put_b_varbyte(out, &[]);
             }

@@ -69,6 +69,7 @@ fn state(role: Role) -> HadrState {
         failure_condition_level: 3,
         health_check_timeout_ms: 30_000,
         db_failover: false,
+        dtc_per_database: false,
         basic: false,
         contained: None,
         required_synchronized_secondaries: 0,

@@ -1,0 +1,215 @@
+//! The commit of a session's transactions: all get their place in the log, then all are waited for.
+//!
+//! What was written in several databases is decided by the log of the first ([`crate::distributed::decision`]): the others are prepared
+//! before, and its commit is waited for before theirs.
+
+use super::{LogMark, Open, TxnSet};
+use crate::distributed::decision::Deciding;
+use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
+use crate::map::txn_error;
+use keel_base::Lsn;
+use keel_node::{Commit, Role};
+use keel_types::SqlError;
+use keel_types::error::Result;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A commit under way.
+struct Committing {
+    /// WITH MARK.
+    mark: Option<LogMark>,
+    /// When several databases are decided about together: until the first has committed.
+    undecided: Option<Deciding>,
+    /// The same, afterwards, with the first database.
+    decided: Option<(Deciding, Arc<DatabaseEntry>)>,
+    /// What is in the logs, and not waited for.
+    waiting: SmallVec<[(Commit, Arc<DatabaseEntry>); 2]>,
+    /// Databases that have the mark, and where.
+    marked: Vec<(Arc<str>, Lsn)>,
+    failed: Option<Box<SqlError>>,
+}
+
+/// Whether a database can be decided about together with others: it stands alone, or its group wants that.
+fn takes_part(engine: &crate::engine::Engine, open: &Open) -> bool {
+    let durable = open.database != TEMPDB && open.database != TABLE_VARIABLES;
+    durable
+        && open.txn.has_writes()
+        && match open.entry.store.role() {
+            Role::Standalone => true,
+            Role::Primary => engine.has_dtc_support(&open.entry),
+            Role::Secondary | Role::Resolving => false,
+        }
+}
+
+impl TxnSet {
+    /// Commits everything.
+    pub fn commit(&mut self) -> Result<()> {
+        let captured = self.open.iter().any(Open::captures);
+        self.end_statements();
+        let together = self.together();
+        // Held until each has its place in its log: the numbers of tracked changes are in that order.
+        let tracked = self.tracked_among(&together);
+        let _orders: Vec<_> = tracked.iter().map(|entry| entry.change_order.lock()).collect();
+        let mut doing = Committing {
+            mark: self.log_mark.take(),
+            undecided: None,
+            decided: None,
+            waiting: SmallVec::new(),
+            marked: Vec::new(),
+            failed: None,
+        };
+        match self.prepare_others(&together) {
+            Ok(deciding) => doing.undecided = deciding,
+            Err(e) => {
+                self.rollback();
+                return Err(e);
+            }
+        }
+        while let Some(open) = self.open.pop() {
+            if doing.failed.is_some() && doing.decided.is_none() {
+                open.txn.rollback();
+                continue;
+            }
+            self.commit_one(&mut doing, open);
+        }
+        self.points.retain(|_| false);
+        for (commit, entry) in std::mem::take(&mut doing.waiting) {
+            if let Err(e) = wait(commit, &entry) {
+                doing.failed.get_or_insert(txn_error(e, &entry.name(), self.session));
+            }
+        }
+        if captured {
+            self.engine.capture_bell.ring();
+        }
+        self.finish(doing)
+    }
+
+    /// Gives one transaction its place in the log. Of those that are decided together the first comes first, and is waited for: what
+    /// follows is decided then.
+    fn commit_one(&mut self, doing: &mut Committing, mut open: Open) {
+        let writes = open.txn.has_writes() && open.database != TEMPDB && open.database != TABLE_VARIABLES;
+        let (database, entry) = (open.database, Arc::clone(&open.entry));
+        let name = entry.name();
+        // The last of its records: RESTORE looks for it among those that the log has with the commit.
+        let mark = doing.mark.as_ref().filter(|_| writes);
+        let written = mark.map_or(Ok(()), |mark| mark.write(&mut open.txn, self.session));
+        let written = written.map_err(|e| txn_error(e, &name, self.session));
+        let written = written.and_then(|()| match &doing.undecided {
+            Some(deciding) => deciding.write(&mut open.txn, &name),
+            None => Ok(()),
+        });
+        // What was decided is committed, with its mark or without.
+        if let Err(e) = written
+            && doing.decided.is_none()
+        {
+            doing.failed = Some(e);
+            open.txn.rollback();
+            return;
+        }
+        let marks = mark.is_some();
+        let commit = match open.commit(self.engine.now_utc()) {
+            Ok(commit) => commit,
+            Err(e) => {
+                doing.failed.get_or_insert(txn_error(e, &name, self.session));
+                return;
+            }
+        };
+        if marks {
+            doing.marked.push((Arc::clone(&name), commit.lsn()));
+        }
+        if writes {
+            *self.shared.last_commit.lock() = Some((database, commit.lsn().0));
+        }
+        let Some(deciding) = doing.undecided.take() else {
+            doing.waiting.push((commit, entry));
+            return;
+        };
+        match wait(commit, &entry) {
+            Ok(()) => doing.decided = Some((deciding, entry)),
+            Err(e) => {
+                // Only the log can tell what became of it: the others stay in doubt until it can be read.
+                doing.failed = Some(txn_error(e, &name, self.session));
+                self.open.drain(..).for_each(|open| {
+                    open.txn.leave();
+                });
+            }
+        }
+    }
+
+    fn finish(&self, doing: Committing) -> Result<()> {
+        if let Some(e) = doing.failed {
+            return Err(e);
+        }
+        if let Some((deciding, first)) = doing.decided {
+            deciding.forget(&first);
+        }
+        if let Some(mark) = doing.mark {
+            // The mark is in the log, and RESTORE finds it there: that it is not in msdb is no error of the transaction.
+            let login = &self.shared.login.login;
+            if let Err(e) = crate::backup::note_mark(&self.engine, &mark, &doing.marked, login) {
+                let text =
+                    format!("The mark '{}' is not in msdb.dbo.logmarkhistory: {}", mark.name, e.message);
+                self.engine.options().log.write(&text);
+            }
+        }
+        Ok(())
+    }
+
+    /// The databases that are decided about together, by their places; none unless there are several.
+    fn together(&self) -> Vec<usize> {
+        if self.open.len() < 2 {
+            return Vec::new();
+        }
+        let part = |at: &usize| takes_part(&self.engine, &self.open[*at]);
+        let together: Vec<usize> = (0..self.open.len()).filter(part).collect();
+        if together.len() > 1 { together } else { Vec::new() }
+    }
+
+    /// Those of them that have tracked changes, in an order that is everybody's.
+    fn tracked_among(&self, together: &[usize]) -> Vec<Arc<DatabaseEntry>> {
+        let tracked = together.iter().map(|at| &self.open[*at]).filter(|open| open.changes.is_some());
+        let mut entries: Vec<_> = tracked.map(|open| Arc::clone(&open.entry)).collect();
+        entries.sort_by_key(|entry| entry.id);
+        entries
+    }
+
+    /// Prepares all but the first of those that are decided about together, and puts the first where it is committed first. After an
+    /// error the transaction is not committed, and can be rolled back.
+    fn prepare_others(&mut self, together: &[usize]) -> Result<Option<Deciding>> {
+        let Some((first, others)) = together.split_first() else { return Ok(None) };
+        let mut deciding = self.engine.begin_deciding(&self.open[*first].entry);
+        let (name, now) = (deciding.name().encode(), self.engine.now_utc());
+        self.open[*first].give_place(now).map_err(|e| self.failure(*first, e))?;
+        let mut prepared: SmallVec<[(usize, Commit); 2]> = SmallVec::new();
+        for at in others {
+            let open = &mut self.open[*at];
+            let done = open.give_place(now).and_then(|()| open.txn.prepare(&name));
+            prepared.push((*at, done.map_err(|e| self.failure(*at, e))?));
+            deciding.add(&self.open[*at].entry);
+        }
+        for (at, durable) in prepared {
+            durable.wait().map_err(|e| self.failure(at, e))?;
+        }
+        let first = self.open.remove(*first);
+        self.open.push(first);
+        Ok(Some(deciding))
+    }
+
+    fn failure(&self, at: usize, e: keel_node::TxnError) -> Box<SqlError> {
+        txn_error(e, &self.open[at].entry.name(), self.session)
+    }
+}
+
+/// Waits for a commit; how long a group's primary waited is counted.
+fn wait(commit: Commit, entry: &DatabaseEntry) -> std::result::Result<(), keel_node::TxnError> {
+    let since = (entry.store.role() == Role::Primary).then(Instant::now);
+    commit.wait()?;
+    if let Some(since) = since {
+        let waited = since.elapsed();
+        entry.note_group_commit(waited);
+        let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        keel_base::waits::note("HADR_SYNC_COMMIT", nanos);
+    }
+    Ok(())
+}
