@@ -26,6 +26,11 @@ impl Group {
             | Command::ModifyReplica { group, .. }
             | Command::SetOptions { group, .. }
             | Command::SetListeners { group, .. }
+            | Command::SetUpDistributed { group, .. }
+            | Command::ModifyDistributed { group, .. }
+            | Command::DropDistributed { group }
+            | Command::YieldDistributed { group }
+            | Command::ForceDistributed { group }
             | Command::AddDatabase { group, .. }
             | Command::Failover { group }
             | Command::ForceFailover { group }
@@ -62,6 +67,15 @@ impl Group {
                 self.local.may_create_databases = allowed;
                 self.touch();
                 self.reply_when_durable(id, Ok(()));
+            }
+            Command::SetUpDistributed { .. }
+            | Command::ModifyDistributed { .. }
+            | Command::DropDistributed { .. }
+            | Command::YieldDistributed { .. }
+            | Command::ForceDistributed { .. } => self.distributed_command(cx, id, command),
+            // The databases of a group that forwards are those of the source.
+            Command::AddDatabase { .. } | Command::RemoveDatabase { .. } if self.config.forwards() => {
+                cx.reply(id, Err(CommandError::NotPrimary));
             }
             // The rest changes the shared configuration.
             _ if !self.is_primary() => cx.reply(id, Err(CommandError::NotPrimary)),
@@ -103,7 +117,7 @@ impl Group {
         self.settle(cx);
     }
 
-    fn answer(&mut self, cx: &mut Cx<'_>, id: CommandId, result: Result<(), CommandError>) {
+    pub(crate) fn answer(&mut self, cx: &mut Cx<'_>, id: CommandId, result: Result<(), CommandError>) {
         match result {
             Ok(()) => self.reply_when_durable(id, Ok(())),
             Err(error) => cx.reply(id, Err(error)),

@@ -157,8 +157,10 @@ mod automatic;
 mod cluster;
 mod command;
 pub mod config;
+pub mod distributed;
 pub mod event;
 mod failover;
+mod forwarding;
 mod group;
 mod history;
 pub mod ids;
@@ -184,6 +186,7 @@ pub use config::{
     GroupOptions, GroupRecord, Listener, ListenerAddress, LocalDatabase, LocalState, PrimaryConnections,
     Replica, ReplicaOptions, SecondaryConnections, SeedingMode, Stamp, SuspendReason,
 };
+pub use distributed::{Distributed, DistributedBeat, DistributedMember, MemberEndpoint, Partner};
 pub use event::{
     Command, CommandError, CopyPositions, Event, ExpectedSession, Fitness, LogFacts, ReceiveFailure,
     SendFailure,

@@ -191,7 +191,10 @@ impl Shared {
         for target in self.targets() {
             let connected = {
                 let peers = self.peers.read();
-                peers.values().any(|p| p.name.eq_ignore_ascii_case(&target.name) && !p.link.is_closed())
+                let is_meant = |p: &&Arc<Peer>| {
+                    p.name.eq_ignore_ascii_case(&target.name) || target.instance == Some(p.instance.0)
+                };
+                peers.values().filter(is_meant).any(|p| !p.link.is_closed())
             };
             let due = self.dialer.lock().is_due(&target, self.identity.instance, connected, self.now());
             if due {
@@ -214,6 +217,7 @@ impl Shared {
         self.dialer.lock().ended(&target.name, error, self.now());
         if let Ok(met) = met {
             let instance = uuid::Uuid::from_bytes(met.peer.instance);
+            self.dialer.lock().answered(&target.address, instance);
             if instance == self.identity.instance || !self.trust.allows(met.fingerprint, instance) {
                 return met.link.close();
             }

@@ -602,6 +602,11 @@ impl Shared {
                 targets.entry(member.name.to_uppercase()).or_insert(target);
             }
         }
+        for distributed in machine.partners_wanted() {
+            for target in self.distributed_targets(distributed) {
+                targets.entry(target.name.to_uppercase()).or_insert(target);
+            }
+        }
         targets.remove(&self.name.to_uppercase());
         targets.into_values().collect()
     }

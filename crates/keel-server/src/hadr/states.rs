@@ -36,6 +36,7 @@ pub(super) fn state(replication: &Replication) -> HadrState {
     HadrState {
         manager_status: 1,
         groups: groups.map(|g| picture.group(g)).collect(),
+        distributed: seen.groups.iter().filter_map(|g| picture.distributed(g)).collect(),
         mirroring: sessions.filter_map(|g| picture.mirroring(g)).collect(),
         expected: super::mirroring::expected(replication, &picture),
         connections: seen.peers.iter().filter(|p| p.connected).map(connection).collect(),
@@ -118,7 +119,7 @@ pub(super) fn local_ticks(unix_nanos: i128) -> i64 {
 }
 
 impl Picture<'_> {
-    fn operational(&self, g: &GroupStatus) -> hadr::OperationalState {
+    pub(super) fn operational(&self, g: &GroupStatus) -> hadr::OperationalState {
         let waits = g.role == RoleStatus::Resolving && g.config.options.cluster_type.is_by_vote();
         match waits && self.no_quorum {
             true => hadr::OperationalState::FailedNoQuorum,
@@ -141,6 +142,7 @@ impl Picture<'_> {
             epoch: config.stamp.epoch.0,
             primary: primary.map(|r| r.server_name.clone()),
             role: role(g.role),
+            forwards: config.forwards(),
             replicas: config.replicas.iter().map(|r| self.replica(g, r)).collect(),
             databases: config
                 .databases
@@ -196,7 +198,7 @@ impl Picture<'_> {
 
     pub(super) fn local_copy(&self, g: &GroupStatus, d: &DatabaseStatus) -> DatabaseReplicaState {
         let copy = self.copy(d.database);
-        let primary = g.role == RoleStatus::Primary;
+        let primary = g.role == RoleStatus::Primary && !g.config.forwards();
         let times = self.samples.times(d.database, g.me);
         let at = |lsn: keel_base::Lsn, time: Option<i128>| Some((lsn.0, time.map(local_ticks)));
         let committed = |lsn: keel_base::Lsn| at(lsn, self.samples.committed_at(d.database, lsn.0));

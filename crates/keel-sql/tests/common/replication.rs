@@ -235,6 +235,7 @@ impl Inner {
             epoch: 1,
             primary: Some(server.to_owned()),
             role: Role::Primary,
+            forwards: false,
             replicas,
             databases: Vec::new(),
             listeners,
