@@ -294,6 +294,7 @@ impl Group {
 
     /// The engine takes blocks: the group is led, and what comes is passed on.
     fn lead_forwarding(&mut self, cx: &mut Cx<'_>) {
+        self.survey_logs(cx);
         self.lead(cx);
         self.settle(cx);
     }

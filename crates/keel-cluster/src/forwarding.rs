@@ -21,10 +21,10 @@
 use crate::action::{Action, FenceReason, LogEvent};
 use crate::config::{GroupConfig, GroupDatabase, Stamp};
 use crate::distributed::{Distributed, DistributedBeat, MemberEndpoint, Partner, SECOND_SIDE};
-use crate::event::{Command, CommandError};
+use crate::event::{Command, CommandError, LogFacts};
 use crate::failover::Claim;
 use crate::group::{Database, Effect, Group, Role};
-use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId};
+use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId, SessionId};
 use crate::message::{GroupBeat, Msg, SendingBeat, StandingBeat};
 use crate::node::Cx;
 use crate::primary::Handover;
@@ -267,7 +267,11 @@ impl Group {
             self.partner_left(cx, other);
         }
         let fresh = Partner { instance: peer, group: msg.group, stamp: msg.stamp, turn: msg.turn };
-        self.partner = Some(fresh);
+        let news = self.partner.replace(fresh).is_none_or(|before| before.instance != peer);
+        let Some(d) = &self.config.distributed else { return };
+        if let Some(other) = d.other().map(|m| m.id).filter(|_| news) {
+            cx.log(self.config.id, None, LogEvent::ReplicaConnected(other));
+        }
         let Some(d) = &self.config.distributed else { return };
         let (turn, forwards) = (d.turn, d.forwards());
         match (msg.turn > turn, msg.primary) {
@@ -358,6 +362,11 @@ impl Group {
             }
         }
         self.partner = None;
+        let other = self.config.distributed.as_ref().and_then(|d| d.other()).map(|m| m.id);
+        if let Some(replica) = other.filter(|_| self.is_primary()) {
+            let event = LogEvent::ReplicaDisconnected { replica, timed_out: false };
+            cx.log(self.config.id, None, event);
+        }
     }
 
     // ---- commands ---------------------------------------------------------------------------------------------------
@@ -540,6 +549,37 @@ impl Group {
         let tails = self.databases.values().map(|db| db.tail).max().unwrap_or_default();
         let d = self.config.distributed.as_ref();
         tails.max(d.map_or(Epoch(0), |d| d.source_epoch.max(d.own_epoch)))
+    }
+
+    /// What this replica took in as a secondary holds epochs that nobody told the machine of; where its followers part from it is
+    /// said when they are known.
+    pub(crate) fn survey_logs(&mut self, cx: &mut Cx<'_>) {
+        for (&database, db) in &mut self.databases {
+            db.askers.clear();
+            db.survey = db.open.then(|| cx.session());
+            if let Some(session) = db.survey {
+                cx.push(Action::Inspect { database, session });
+            }
+        }
+    }
+
+    /// The engine's answer to that; false when it is another one.
+    pub(crate) fn surveyed(
+        &mut self,
+        cx: &mut Cx<'_>,
+        database: GroupDatabaseId,
+        session: SessionId,
+        facts: &LogFacts,
+    ) -> bool {
+        let Some(db) = self.databases.get_mut(&database).filter(|db| db.survey == Some(session)) else {
+            return false;
+        };
+        db.survey = None;
+        db.history.clone_from(&facts.history);
+        for asker in std::mem::take(&mut db.askers) {
+            self.follow_from(cx, asker.peer, database, asker.stamp, asker.session, &asker.facts);
+        }
+        true
     }
 
     /// The epochs of this log from `from` on, for a forwarder that is to be followed.

@@ -10,7 +10,7 @@ use crate::config::{
 };
 use crate::distributed::{Distributed, Partner};
 use crate::event::{CommandError, Fitness, LogFacts};
-use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId};
+use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId, SessionId};
 use crate::message::LogBeat;
 use crate::node::Cx;
 use crate::primary::{Follower, Handover};
@@ -93,6 +93,10 @@ pub(crate) struct Database {
     pub(crate) source_agreed: Lsn,
     /// On a forwarder: what it has acknowledged to the global primary in this session.
     pub(crate) acknowledged: Lsn,
+    /// On a new forwarder: the engine was asked for the epochs of the log, some of which came while this replica followed.
+    pub(crate) survey: Option<SessionId>,
+    /// Who asked to follow before it answered.
+    pub(crate) askers: Vec<Asker>,
     /// How far redo was allowed to go (secondaries).
     pub(crate) apply_to: Lsn,
     /// Where this primary's epoch begins.
@@ -122,6 +126,15 @@ impl Database {
     pub(crate) fn is_short(&self) -> bool {
         self.open && !self.proven && self.hardened < self.reached
     }
+}
+
+/// A copy that wants to follow.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    pub(crate) peer: InstanceId,
+    pub(crate) stamp: Stamp,
+    pub(crate) session: SessionId,
+    pub(crate) facts: LogFacts,
 }
 
 /// Something that may happen only when a revision is durable.
@@ -597,6 +610,7 @@ impl Group {
         db.set_facts(facts);
         db.awaited = false;
         db.proven = false;
+        db.survey = None;
         db.feed = Feed { seeding: db.feed.seeding, ..Feed::default() };
         if let Some(seeding) = db.feed.seeding.as_mut() {
             seeding.state = SeedState::Completed;

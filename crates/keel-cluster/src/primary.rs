@@ -9,7 +9,7 @@
 use crate::action::{Action, LeaveReason, LogEvent};
 use crate::config::{SESSION_TIMEOUT_DEFAULT_S, SeedingMode, Stamp};
 use crate::event::{CopyPositions, LogFacts, SendFailure};
-use crate::group::{Database, Effect, Group, Role};
+use crate::group::{Asker, Database, Effect, Group, Role};
 use crate::history::common_end;
 use crate::ids::{GroupDatabaseId, InstanceId, ReplicaId, SessionId};
 use crate::message::{GroupBeat, Msg, RefuseReason};
@@ -384,6 +384,11 @@ impl Group {
             return;
         }
         let Some(db) = self.databases.get_mut(&database) else { return };
+        if db.survey.is_some() && forwards {
+            db.askers.retain(|asker| asker.peer != peer);
+            db.askers.push(Asker { peer, stamp, session, facts: facts.clone() });
+            return;
+        }
         // A forwarder has written nothing itself: a follower may be ahead of it in any epoch, and what it has is compared.
         let current = if forwards { Epoch(0) } else { epoch };
         let from = match follow_point(db, current, suspended, facts) {

@@ -208,6 +208,9 @@ impl Group {
         session: SessionId,
         facts: LogFacts,
     ) {
+        if self.surveyed(cx, database, session, &facts) {
+            return;
+        }
         let Some((primary, group, stamp)) = self.feeder(cx) else { return };
         let Some(db) = self.databases.get_mut(&database) else { return };
         if db.feed.stage != Stage::Inspecting(session) {

@@ -148,11 +148,9 @@ impl Group {
             };
         }
         match db.feed.stage {
-            Stage::Receiving(..) if self.is_forwarder() => {
-                // What the global primary has recorded it shows itself.
-                let both = self.config.distributed.as_ref().is_some_and(|d| d.is_synchronous());
-                if both { SynchronizationState::Synchronized } else { SynchronizationState::Synchronizing }
-            }
+            // As a primary in its own group; what the global primary has recorded that shows.
+            Stage::Receiving(..) if self.is_forwarder() && synchronous => SynchronizationState::Synchronized,
+            Stage::Receiving(..) if self.is_forwarder() => SynchronizationState::Synchronizing,
             Stage::Receiving(..) => {
                 let durable = self.store.durable.database(id);
                 let member = durable.is_some_and(|d| d.synchronized.contains(&self.me));

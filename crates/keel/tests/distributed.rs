@@ -180,7 +180,8 @@ fn roles_change_by_plan_without_loss_and_by_force_with_a_cut() {
     let suspended =
         "SELECT MIN(CAST(is_suspended AS int)) FROM sys.dm_hadr_database_replica_states WHERE is_local = 1";
     (3..5).for_each(|n| world.nodes[n].until(suspended, "1"));
-    world.nodes[forwarder].run("ALTER DATABASE shop SET HADR RESUME");
+    // Refused while the group is taking up the turn of the other side.
+    world.nodes[forwarder].until("ALTER DATABASE shop SET HADR RESUME; SELECT 1", "1");
     world.synchronized(source, forwarder, 3, 2);
     for node in [source, 3, 4] {
         world.nodes[node].until("SELECT MAX(n) FROM shop.dbo.ledger", "900002");

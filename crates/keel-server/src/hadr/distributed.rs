@@ -4,7 +4,9 @@ use keel_cluster::{
     Command, Distributed, DistributedMember, FailoverMode, GroupId, GroupStatus, Replica, ReplicaId,
     ReplicaOptions, RoleStatus,
 };
-use keel_sql::hadr::{self, DistributedChange, DistributedState, GroupDatabase, GroupState, JoinState, Role};
+use keel_sql::hadr::{
+    self, DistributedChange, DistributedState, GroupDatabase, GroupState, JoinState, Role, SyncState, errors,
+};
 use keel_types::error::Result;
 use uuid::Uuid;
 
@@ -18,6 +20,7 @@ impl Replication {
         let config = self.config(local)?;
         let group = config.id;
         let about = About { group: name, server: local, database: "" };
+        let yields = change == DistributedChange::RoleSecondary;
         let command = match change {
             DistributedChange::Create { members } => set_up(group, name, local, &members, false),
             DistributedChange::Join { members } => set_up(group, name, local, &members, true),
@@ -38,7 +41,13 @@ impl Replication {
             DistributedChange::ForceFailover => Command::ForceDistributed { group },
             DistributedChange::Drop => Command::DropDistributed { group },
         };
-        self.give(command, about)
+        match (self.give(command, about), yields) {
+            // The error of a failover speaks of the target.
+            (Err(error), true) if error.number == errors::not_ready(name).number => {
+                Err(errors::forwarder_not_ready(name))
+            }
+            (done, _) => done,
+        }
     }
 }
 
@@ -114,7 +123,7 @@ impl Picture<'_> {
             may_create_databases: true,
             configuration_pending_since_utc: None,
         };
-        Some(DistributedState { local: g.config.name.clone(), group })
+        Some(DistributedState { local: g.config.name.clone(), group, leads })
     }
 
     fn distributed_member(
@@ -134,12 +143,21 @@ impl Picture<'_> {
         let leads = role == Role::Primary;
         let databases = g.databases.iter().filter_map(|database| {
             if local {
-                return Some(self.local_copy(g, database));
+                let copy = self.local_copy(g, database);
+                let sync = match copy.sync {
+                    // As in a group whose primary is asynchronous.
+                    SyncState::Synchronized if !d.is_synchronous() => SyncState::Synchronizing,
+                    sync => sync,
+                };
+                return Some(hadr::DatabaseReplicaState { sync, ..copy });
             }
             let copy = database.copies.iter().find(|c| c.replica == member.id).filter(|_| leads)?;
             Some(self.remote_copy(&replica, database, copy))
         });
         let peer = instance.and_then(|i| self.peer(i));
+        let url = &member.listener_url;
+        let mut errors = self.seen.connect_errors.iter().filter(|_| !local);
+        let error = errors.find(|e| e.0.eq_ignore_ascii_case(url));
         let other_role = match role {
             Role::Primary => Some(Role::Secondary),
             Role::Secondary => Some(Role::Primary),
@@ -152,7 +170,11 @@ impl Picture<'_> {
             role: if local { Some(role) } else { other_role.filter(|_| instance.is_some()) },
             operational: local.then(|| self.operational(g)),
             connected: Some(local || instance.is_some()),
-            last_connect_error: None,
+            last_connect_error: error.map(|(_, error, when)| hadr::ConnectError {
+                number: error.number(),
+                description: error.to_string(),
+                time: super::states::local_ticks(*when),
+            }),
             join: if d.bound { JoinState::Standalone } else { JoinState::NotJoined },
             created: None,
             modified: None,

@@ -19,6 +19,8 @@ pub struct DistributedState {
     /// The distributed group; its replicas are named after its members, their endpoint is the member's `LISTENER_URL`. Its role is
     /// that of the local group in it.
     pub group: GroupState,
+    /// The primary of the local member group is here: its state is known.
+    pub leads: bool,
 }
 
 /// `'ag' WITH (…)` of a distributed group.
@@ -67,6 +69,11 @@ impl HadrState {
     #[must_use]
     pub fn distributed(&self, name: &str) -> Option<&DistributedState> {
         self.distributed.iter().find(|d| fold(&d.group.spec.name) == fold(name))
+    }
+
+    /// The same without the distributed groups whose state is known elsewhere.
+    pub fn groups_with_states(&self) -> impl Iterator<Item = &GroupState> {
+        self.groups.iter().chain(self.distributed.iter().filter(|d| d.leads).map(|d| &d.group))
     }
 
     /// Groups and distributed groups: what views list.

@@ -257,6 +257,8 @@ error_functions! {
     distributed_manual_only(member) = 35277, 16, 1, "The failover mode of availability group '{member}' cannot be automatic: a distributed availability group supports FAILOVER_MODE = MANUAL only.";
     /// CONTAINED.
     distributed_contained(group) = 47129, 16, 1, "Cannot create a distributed availability replica for availability group '{group}'. A contained availability group cannot be a member of a distributed one.";
+    /// SET (ROLE = SECONDARY), and something would be lost.
+    forwarder_not_ready(group) = 41142, 16, 35, "The primary role of distributed availability group '{group}' was not given up: the forwarder does not hold every database to its end. Set both members to SYNCHRONOUS_COMMIT, and repeat the command when is_failover_ready in sys.dm_hadr_database_replica_cluster_states is 1 for both.";
     /// LISTENER_URL of a replica.
     listener_url_of_replica() = 19512, 16, 3, "LISTENER_URL is an option of the members of a distributed availability group.";
     /// CONTAINED and BASIC.
