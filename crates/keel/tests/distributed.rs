@@ -26,9 +26,9 @@ impl World {
         let world = World { nodes: (1..=5).map(with).collect(), _dir: dir };
         let token = world.cluster(0, &[1, 2]);
         world.cluster(3, &[4]);
-        world.groups();
         // Trust between the two clusters; neither becomes a part of the other.
         keel(&["join", &token, "--endpoint", &world.nodes[3].endpoint()], &world.nodes[3]);
+        world.groups();
         let members = [("ag1", 0), ("ag2", 3)].map(|(group, node)| {
             let url = world.nodes[node].endpoint();
             format!("'{group}' WITH (LISTENER_URL = 'TCP://{url}', AVAILABILITY_MODE = {mode}, {MODES})")
