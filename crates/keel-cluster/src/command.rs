@@ -268,10 +268,11 @@ impl Group {
     }
 
     fn leave_database(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) -> Result<(), CommandError> {
-        if self.role.leads() {
+        if self.role.leads() && !self.config.forwards() {
             return Err(CommandError::IsPrimary);
         }
         self.stop_feed(cx, database);
+        self.stop_feeding(cx, database, None);
         self.local_database(database).left = true;
         let revision = self.touch();
         if let Some(db) = self.databases.get_mut(&database) {
@@ -282,7 +283,7 @@ impl Group {
     }
 
     fn join_database(&mut self, database: GroupDatabaseId) -> Result<(), CommandError> {
-        if self.role.leads() {
+        if self.role.leads() && !self.config.forwards() {
             return Err(CommandError::IsPrimary);
         }
         let local = self.local_database(database);
@@ -369,10 +370,12 @@ impl Group {
     fn drop_all(&mut self, cx: &mut Cx<'_>) {
         self.call_off_handover(cx, CommandError::Busy);
         self.stop_feeding_all(cx);
+        // Those of a forwarder are another group's.
+        let writable = !self.config.forwards();
         self.config.dropped = true;
         let revision = self.touch_config();
         for database in self.databases.keys().copied().collect::<Vec<_>>() {
-            self.when_durable(revision, Effect::Release(database, true));
+            self.when_durable(revision, Effect::Release(database, writable));
         }
         cx.push(Action::Log(crate::action::LogEntry {
             group: Some(self.config.id),

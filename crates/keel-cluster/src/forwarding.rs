@@ -289,9 +289,14 @@ impl Group {
             }
             return;
         }
+        self.source_speaks(cx, msg);
+    }
+
+    /// The other group's primary speaks to a forwarder: as the source, if both have the same turn.
+    fn source_speaks(&mut self, cx: &mut Cx<'_>, msg: &DistributedBeat) {
         let Some(d) = self.config.distributed.as_mut() else { return };
         let from_source =
-            msg.turn == turn && d.primary == Some(msg.sender) && msg.primary == Some(msg.sender);
+            msg.turn == d.turn && d.primary == Some(msg.sender) && msg.primary == Some(msg.sender);
         if !from_source {
             return;
         }

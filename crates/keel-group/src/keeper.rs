@@ -35,7 +35,7 @@ struct Named {
     id: GroupDatabaseId,
     name: String,
     log_id: u32,
-    /// This instance is the group's primary.
+    /// This instance is the group's primary, and writes.
     leads: bool,
 }
 
@@ -154,7 +154,8 @@ impl Shared {
         let of_group = |config: &GroupConfig| {
             // Who keeps the configuration only has no copies, though it may have a database of that name.
             let keeps = config.replica_of(me).is_some_and(|replica| replica.keeps_data());
-            let (group, leads) = (config.id, config.primary_instance() == Some(me));
+            // A forwarder's copies follow, as those of secondaries.
+            let (group, leads) = (config.id, config.primary_instance() == Some(me) && !config.forwards());
             let named =
                 |d: &GroupDatabase| Named { group, id: d.id, name: d.name.clone(), log_id: d.log_id, leads };
             let stays = |d: &&GroupDatabase| !machine.has_left(group, d.id);
