@@ -135,6 +135,14 @@ pub enum Action {
         /// Where the next block begins: the log's end.
         from: Lsn,
     },
+    /// Of a copy whose blocks go on to other copies, from the next acknowledgement until the next [`Action::Receive`]: acknowledge
+    /// nothing beyond this as hardened; and acknowledge now. The others may lack what lies behind it.
+    AckUpTo {
+        /// Which.
+        database: GroupDatabaseId,
+        /// Everything before this is hardened wherever it is waited for.
+        lsn: Lsn,
+    },
     /// Take no more blocks. What arrived may still be hardened, but no acknowledgement is sent after this.
     StopReceiving {
         /// Which.

@@ -192,7 +192,8 @@ impl Group {
             .databases
             .iter()
             .filter(|d| self.databases.get(&d.id).is_some_and(|db| db.open && !db.proven));
-        unproven.flat_map(|d| d.synchronized.iter().filter(|r| **r != self.me).map(|r| (d.id, *r)))
+        let compared = |r: &&ReplicaId| **r != self.me && self.config.replica(**r).is_some();
+        unproven.flat_map(move |d| d.synchronized.iter().filter(compared).map(|r| (d.id, *r)))
     }
 
     fn log_of(&self, replica: ReplicaId, database: GroupDatabaseId) -> Option<&LogBeat> {

@@ -26,6 +26,11 @@ impl Group {
             | Command::ModifyReplica { group, .. }
             | Command::SetOptions { group, .. }
             | Command::SetListeners { group, .. }
+            | Command::SetUpDistributed { group, .. }
+            | Command::ModifyDistributed { group, .. }
+            | Command::DropDistributed { group }
+            | Command::YieldDistributed { group }
+            | Command::ForceDistributed { group }
             | Command::AddDatabase { group, .. }
             | Command::Failover { group }
             | Command::ForceFailover { group }
@@ -62,6 +67,15 @@ impl Group {
                 self.local.may_create_databases = allowed;
                 self.touch();
                 self.reply_when_durable(id, Ok(()));
+            }
+            Command::SetUpDistributed { .. }
+            | Command::ModifyDistributed { .. }
+            | Command::DropDistributed { .. }
+            | Command::YieldDistributed { .. }
+            | Command::ForceDistributed { .. } => self.distributed_command(cx, id, command),
+            // The databases of a group that forwards are those of the source.
+            Command::AddDatabase { .. } | Command::RemoveDatabase { .. } if self.config.forwards() => {
+                cx.reply(id, Err(CommandError::NotPrimary));
             }
             // The rest changes the shared configuration.
             _ if !self.is_primary() => cx.reply(id, Err(CommandError::NotPrimary)),
@@ -103,7 +117,7 @@ impl Group {
         self.settle(cx);
     }
 
-    fn answer(&mut self, cx: &mut Cx<'_>, id: CommandId, result: Result<(), CommandError>) {
+    pub(crate) fn answer(&mut self, cx: &mut Cx<'_>, id: CommandId, result: Result<(), CommandError>) {
         match result {
             Ok(()) => self.reply_when_durable(id, Ok(())),
             Err(error) => cx.reply(id, Err(error)),
@@ -254,10 +268,11 @@ impl Group {
     }
 
     fn leave_database(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) -> Result<(), CommandError> {
-        if self.role.leads() {
+        if self.role.leads() && !self.config.forwards() {
             return Err(CommandError::IsPrimary);
         }
         self.stop_feed(cx, database);
+        self.stop_feeding(cx, database, None);
         self.local_database(database).left = true;
         let revision = self.touch();
         if let Some(db) = self.databases.get_mut(&database) {
@@ -268,7 +283,7 @@ impl Group {
     }
 
     fn join_database(&mut self, database: GroupDatabaseId) -> Result<(), CommandError> {
-        if self.role.leads() {
+        if self.role.leads() && !self.config.forwards() {
             return Err(CommandError::IsPrimary);
         }
         let local = self.local_database(database);
@@ -355,10 +370,12 @@ impl Group {
     fn drop_all(&mut self, cx: &mut Cx<'_>) {
         self.call_off_handover(cx, CommandError::Busy);
         self.stop_feeding_all(cx);
+        // Those of a forwarder are another group's.
+        let writable = !self.config.forwards();
         self.config.dropped = true;
         let revision = self.touch_config();
         for database in self.databases.keys().copied().collect::<Vec<_>>() {
-            self.when_durable(revision, Effect::Release(database, true));
+            self.when_durable(revision, Effect::Release(database, writable));
         }
         cx.push(Action::Log(crate::action::LogEntry {
             group: Some(self.config.id),

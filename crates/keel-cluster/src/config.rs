@@ -3,6 +3,7 @@
 //! Option names, defaults and ranges are the product's (`CREATE AVAILABILITY GROUP`). Ranges that depend only on the
 //! statement are checked where it is parsed; what depends on the group's state is checked by the machine.
 
+use crate::distributed::Distributed;
 use crate::ids::{GroupDatabaseId, GroupId, InstanceId, ReplicaId};
 use keel_base::Epoch;
 use serde::{Deserialize, Serialize};
@@ -346,6 +347,8 @@ pub struct GroupConfig {
     pub ordinal_max: u8,
     /// The group was dropped; kept so that members that were away learn it.
     pub dropped: bool,
+    /// The distributed availability group that this one is a member of.
+    pub distributed: Option<Distributed>,
 }
 
 /// Epochs are counted in steps of this; the rest is the ordinal of the replica that started the epoch, so that no two
@@ -369,6 +372,7 @@ impl GroupConfig {
             listeners: Vec::new(),
             ordinal_max: 0,
             dropped: false,
+            distributed: None,
         }
     }
 
@@ -425,6 +429,21 @@ impl GroupConfig {
     /// Whether a replica is in the synchronized set of every database.
     pub fn is_failover_ready(&self, replica: ReplicaId) -> bool {
         self.databases.iter().all(|d| d.synchronized.contains(&replica))
+    }
+
+    /// The group takes its databases' log from the other member of a distributed group.
+    #[must_use]
+    pub fn forwards(&self) -> bool {
+        self.distributed.as_ref().is_some_and(Distributed::forwards)
+    }
+
+    /// The epoch whose blocks its members take: its own, or that of the source of a distributed group.
+    #[must_use]
+    pub fn log_epoch(&self) -> Epoch {
+        match &self.distributed {
+            Some(d) if d.forwards() => d.source_epoch,
+            _ => self.stamp.epoch,
+        }
     }
 
     /// The first epoch after `after` that the replica with `ordinal` may start.

@@ -3,6 +3,7 @@
 use crate::config::{
     ClusterType, GroupConfig, GroupDatabase, GroupOptions, Listener, Replica, ReplicaOptions,
 };
+use crate::distributed::{Distributed, DistributedMember};
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, SessionId};
 use crate::message::Msg;
 use keel_base::{Epoch, Lsn};
@@ -406,6 +407,38 @@ pub enum Command {
         /// Which.
         database: GroupDatabaseId,
     },
+    /// CREATE AVAILABILITY GROUP … WITH (DISTRIBUTED), or JOIN AVAILABILITY GROUP ON, on the primary of a member group.
+    SetUpDistributed {
+        /// The member group.
+        group: GroupId,
+        /// What it is to be; not [`Distributed::bound`] for a group that joins.
+        distributed: Box<Distributed>,
+    },
+    /// MODIFY AVAILABILITY GROUP ON, and SET (REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT) of a distributed group: members' options as
+    /// they shall be.
+    ModifyDistributed {
+        /// The member group.
+        group: GroupId,
+        /// URLs and modes; identities and roles are not changed.
+        members: Vec<DistributedMember>,
+        /// As in [`Distributed::required`].
+        required: u8,
+    },
+    /// DROP of a distributed group, on the primary of a member group. The copies of one that forwards are left restoring.
+    DropDistributed {
+        /// The member group.
+        group: GroupId,
+    },
+    /// SET (ROLE = SECONDARY) of a distributed group, on the global primary: when the forwarder has everything, the role is given up.
+    YieldDistributed {
+        /// The member group.
+        group: GroupId,
+    },
+    /// FORCE_FAILOVER_ALLOW_DATA_LOSS of a distributed group, on the primary of the group that shall be the source.
+    ForceDistributed {
+        /// The member group.
+        group: GroupId,
+    },
     /// FAILOVER, given to the target. Answered when it is primary, or when the primary refused. Given to a resolving
     /// instance that the configuration names as primary, it resumes that role without waiting for the others.
     Failover {
@@ -549,6 +582,12 @@ pub enum CommandError {
     /// No majority agreed in time; it may still happen.
     #[error("the cluster did not agree in time")]
     ClusterTimedOut,
+    /// The group is a member of a distributed group already.
+    #[error("the availability group is a member of a distributed availability group already")]
+    InDistributed,
+    /// 19511: a group that joins a distributed one must have no databases.
+    #[error("the availability group has databases of its own")]
+    HasDatabases,
     /// 47109, 47111…: a configuration-only replica cannot do this.
     #[error("a configuration-only replica cannot do this")]
     ConfigurationOnly,

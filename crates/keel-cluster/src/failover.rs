@@ -84,7 +84,8 @@ impl Group {
     /// The other members of any synchronized set.
     fn candidates(&self) -> BTreeSet<ReplicaId> {
         let members = self.config.databases.iter().flat_map(|d| d.synchronized.iter().copied());
-        members.filter(|r| *r != self.me).collect()
+        // The other member of a distributed group takes the role only by an operator's word.
+        members.filter(|r| *r != self.me && self.config.replica(*r).is_some()).collect()
     }
 
     /// Nobody has the role, this copy is whole, and every other candidate is connected and knows of nothing newer.
@@ -137,6 +138,8 @@ impl Group {
         let from = self.config.primary;
         let generation = Epoch(cx.cluster.generation() << GENERATION_SHIFT);
         let least = if self.clustered() { generation } else { Epoch(0) };
+        // Blocks of another group's epochs may be in the logs.
+        let least = least.max(self.newest_log_epoch());
         let epoch = GroupConfig::next_epoch(old.epoch.max(self.epoch_seen).max(least), ordinal);
         if std::mem::take(&mut self.forcing) || claim == Claim::Force {
             self.forced_epoch = Some(epoch);
@@ -145,14 +148,18 @@ impl Group {
         let synchronized = self.config.is_failover_ready(me);
         let others: Vec<ReplicaId> =
             self.config.replicas.iter().filter(|r| r.id != me && r.keeps_data()).map(|r| r.id).collect();
+        let forwards = self.config.forwards();
+        let guest = self.config.distributed.as_ref().and_then(|d| d.other()).map(|m| m.id);
         for database in &mut self.config.databases {
-            database.awaiting_resume.remove(&me);
+            if !forwards {
+                database.awaiting_resume.remove(&me);
+            }
             if claim == Claim::Force {
                 database.synchronized = BTreeSet::from([me]);
                 database.awaiting_resume = others.iter().map(|r| (*r, epoch)).collect();
             }
             if let Claim::Survivors(survivors) = &claim {
-                database.synchronized.retain(|r| *r == me || survivors.contains(r));
+                database.synchronized.retain(|r| *r == me || Some(*r) == guest || survivors.contains(r));
             }
         }
         match &claim {
@@ -196,11 +203,23 @@ impl Group {
     }
 
     pub(crate) fn settle_promoting(&mut self, cx: &mut Cx<'_>, revision: u64, opening: bool) {
-        if opening || self.store.durable_revision < revision || !self.databases_ready(cx) {
+        let forwards = self.config.forwards();
+        if opening || self.store.durable_revision < revision || !(forwards || self.databases_ready(cx)) {
             return;
         }
         self.role = Role::Promoting { revision, opening: true };
         self.record_decided(cx.now);
+        if forwards {
+            match std::mem::replace(&mut self.follows, true) {
+                true => self.lead_forwarding(cx),
+                false => {
+                    let databases = self.databases.keys().copied().collect();
+                    cx.push(Action::Demote { group: self.config.id, databases });
+                }
+            }
+            return;
+        }
+        self.follows = false;
         let epoch = self.config.stamp.epoch;
         let mut databases = Vec::new();
         for id in self.members() {
@@ -244,22 +263,39 @@ impl Group {
             }
         }
         if promoting {
-            self.set_role(cx, Role::Primary { handover: None });
-            self.record_opened(cx);
-            let asked = self.take_over.take().and_then(|t| t.command);
-            for command in std::mem::take(&mut self.promotion_commands).into_iter().chain(asked) {
-                cx.reply(command, Ok(()));
-            }
-            for peer in self.config.replicas.iter().filter_map(|r| r.instance).collect::<Vec<_>>() {
-                // Tell at once who leads; do not make the members wait for the next heartbeat.
-                if let Some(beat) = self.beat_for(peer, cx.now).filter(|_| peer != cx.me.instance) {
-                    cx.send(peer, Msg::Beat(vec![beat]));
-                }
-            }
+            self.lead(cx);
         }
         for id in self.members() {
             self.open_late_database(cx, id);
         }
+        self.settle(cx);
+    }
+
+    /// The role is taken: whoever asked is answered, whoever follows is told.
+    fn lead(&mut self, cx: &mut Cx<'_>) {
+        self.set_role(cx, Role::Primary { handover: None });
+        self.record_opened(cx);
+        let asked = self.take_over.take().and_then(|t| t.command);
+        for command in std::mem::take(&mut self.promotion_commands).into_iter().chain(asked) {
+            cx.reply(command, Ok(()));
+        }
+        for peer in self.config.replicas.iter().filter_map(|r| r.instance).collect::<Vec<_>>() {
+            // Tell at once who leads; do not make the members wait for the next heartbeat.
+            if let Some(beat) = self.beat_for(peer, cx.now).filter(|_| peer != cx.me.instance) {
+                cx.send(peer, Msg::Beat(vec![beat]));
+            }
+        }
+        for peer in cx.peers.keys().copied().collect::<Vec<_>>() {
+            if let Some(beat) = self.distributed_beat(peer) {
+                cx.send(peer, beat);
+            }
+        }
+    }
+
+    /// The engine takes blocks: the group is led, and what comes is passed on.
+    fn lead_forwarding(&mut self, cx: &mut Cx<'_>) {
+        self.survey_logs(cx);
+        self.lead(cx);
         self.settle(cx);
     }
 
@@ -275,9 +311,14 @@ impl Group {
     }
 
     pub(crate) fn demoted(&mut self, cx: &mut Cx<'_>) {
-        if matches!(self.role, Role::Demoting) {
-            self.set_role(cx, Role::Secondary);
-            self.settle(cx);
+        match self.role {
+            Role::Demoting => {
+                self.follows = true;
+                self.set_role(cx, Role::Secondary);
+                self.settle(cx);
+            }
+            Role::Promoting { opening: true, .. } if self.config.forwards() => self.lead_forwarding(cx),
+            _ => {}
         }
     }
 
@@ -432,7 +473,7 @@ impl Group {
         target: Option<ReplicaId>,
         command: Option<CommandId>,
     ) {
-        let handover = Handover { asker, target, command, since: cx.now, ends: None };
+        let handover = Handover { asker, target, command, since: cx.now, ends: None, distributed: false };
         self.role = Role::Primary { handover: Some(handover) };
         cx.push(Action::Drain { group: self.config.id });
     }
@@ -449,10 +490,15 @@ impl Group {
         let Role::Primary { handover: Some(handover) } = &self.role else { return };
         let Some(ends) = &handover.ends else { return };
         let (target, command) = (handover.target, handover.command);
+        if handover.distributed {
+            return self.drive_yield(cx);
+        }
+        let forwards = self.config.forwards();
         let complete = ends.iter().all(|(id, end)| {
             self.databases.get(id).is_none_or(|db| {
                 let has = |r: ReplicaId| db.followers.get(&r).is_some_and(|f| f.positions.hardened >= *end);
-                db.agreed >= *end && target.is_none_or(has)
+                // What a forwarder passes on is agreed elsewhere.
+                (forwards || db.agreed >= *end) && target.is_none_or(has)
             })
         });
         if complete && target.is_none_or(|t| self.is_ready_target(t)) {
@@ -463,7 +509,10 @@ impl Group {
     /// The point of no return: from here on this replica acknowledges nothing, and the configuration names the successor.
     fn renounce(&mut self, cx: &mut Cx<'_>, target: Option<ReplicaId>, command: Option<CommandId>) {
         let Some(ordinal) = self.my_replica().map(|r| r.ordinal) else { return };
-        cx.push(Action::Fence { group: self.config.id, reason: FenceReason::GaveUp });
+        self.fence(cx, FenceReason::GaveUp);
+        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+            self.stop_feed(cx, id);
+        }
         self.stop_feeding_all(cx);
         let old = self.config.stamp;
         let epoch = match target {
@@ -496,7 +545,7 @@ impl Group {
         }
         match (handover.target, handover.ends.is_some()) {
             // Somebody wants this replica out of the role; what is not agreed stays in doubt.
-            (None, true) => {
+            (None, true) if !handover.distributed => {
                 let command = handover.command;
                 self.renounce(cx, None, command);
             }

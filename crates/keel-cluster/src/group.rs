@@ -8,8 +8,9 @@ use crate::config::{
     AvailabilityMode, EPOCH_STEP, GroupConfig, GroupRecord, LocalDatabase, LocalState, Replica, Stamp,
     SuspendReason,
 };
+use crate::distributed::{Distributed, Partner};
 use crate::event::{CommandError, Fitness, LogFacts};
-use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId};
+use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId, SessionId};
 use crate::message::LogBeat;
 use crate::node::Cx;
 use crate::primary::{Follower, Handover};
@@ -88,6 +89,14 @@ pub(crate) struct Database {
     pub(crate) agreed: Lsn,
     /// What was agreed and hardened here before this instance opened it.
     pub(crate) reached: Lsn,
+    /// On a forwarder: the commit point of the global primary, as it said last.
+    pub(crate) source_agreed: Lsn,
+    /// On a forwarder: what it has acknowledged to the global primary in this session.
+    pub(crate) acknowledged: Lsn,
+    /// On a new forwarder: the engine was asked for the epochs of the log, some of which came while this replica followed.
+    pub(crate) survey: Option<SessionId>,
+    /// Who asked to follow before it answered.
+    pub(crate) askers: Vec<Asker>,
     /// How far redo was allowed to go (secondaries).
     pub(crate) apply_to: Lsn,
     /// Where this primary's epoch begins.
@@ -117,6 +126,15 @@ impl Database {
     pub(crate) fn is_short(&self) -> bool {
         self.open && !self.proven && self.hardened < self.reached
     }
+}
+
+/// A copy that wants to follow.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    pub(crate) peer: InstanceId,
+    pub(crate) stamp: Stamp,
+    pub(crate) session: SessionId,
+    pub(crate) facts: LogFacts,
 }
 
 /// Something that may happen only when a revision is durable.
@@ -207,6 +225,10 @@ pub(crate) struct Group {
     pub(crate) failovers: Vec<FailoverRecord>,
     pub(crate) effects: Vec<(u64, Effect)>,
     pub(crate) forgotten: bool,
+    /// The primary of the other member of a distributed group.
+    pub(crate) partner: Option<Partner>,
+    /// The engine takes blocks in all open databases: nothing has made it stop since it was told to.
+    pub(crate) follows: bool,
 }
 
 impl Group {
@@ -253,6 +275,8 @@ impl Group {
             failovers: Vec::new(),
             effects: Vec::new(),
             forgotten: false,
+            partner: None,
+            follows: false,
         }
     }
 
@@ -347,7 +371,7 @@ impl Group {
             return None;
         }
         // The secondary's own value counts on both ends of its connection to the primary.
-        let theirs = self.config.replica_of(peer)?;
+        let Some(theirs) = self.config.replica_of(peer) else { return self.partner_timeout(peer) };
         let replica = if self.config.primary == Some(theirs.id) { self.my_replica()? } else { theirs };
         Some(Duration::from_secs(u64::from(replica.options.session_timeout_s)))
     }
@@ -397,6 +421,12 @@ impl Group {
     /// Runs `effect` when `revision` is durable.
     pub(crate) fn when_durable(&mut self, revision: u64, effect: Effect) {
         self.effects.push((revision, effect));
+    }
+
+    /// The engine acknowledges and takes nothing from here on.
+    pub(crate) fn fence(&mut self, cx: &mut Cx<'_>, reason: FenceReason) {
+        self.follows = false;
+        cx.push(Action::Fence { group: self.config.id, reason });
     }
 
     /// Answers a command when everything up to now is durable.
@@ -485,7 +515,7 @@ impl Group {
         if !self.role.leads() {
             return;
         }
-        cx.push(Action::Fence { group: self.config.id, reason: FenceReason::CannotPersist });
+        self.fence(cx, FenceReason::CannotPersist);
         self.stop_feeding_all(cx);
         self.take_back(cx);
         self.set_role(cx, Role::Resolving { since: cx.now });
@@ -580,6 +610,7 @@ impl Group {
         db.set_facts(facts);
         db.awaited = false;
         db.proven = false;
+        db.survey = None;
         db.feed = Feed { seeding: db.feed.seeding, ..Feed::default() };
         if let Some(seeding) = db.feed.seeding.as_mut() {
             seeding.state = SeedState::Completed;
@@ -589,8 +620,9 @@ impl Group {
             cx.log(self.config.id, Some(database), what);
         }
         match self.role {
-            Role::Primary { .. } => self.open_late_database(cx, database),
-            Role::Secondary => {
+            Role::Primary { .. } if !self.config.forwards() => self.open_late_database(cx, database),
+            Role::Promoting { .. } if !self.config.forwards() => {}
+            Role::Secondary | Role::Primary { .. } | Role::Promoting { .. } => {
                 cx.push(Action::Demote { group: self.config.id, databases: vec![database] });
             }
             _ => {}
@@ -627,6 +659,9 @@ impl Group {
     }
 
     pub(crate) fn both_synchronous(&self, replica: ReplicaId) -> bool {
+        if self.is_guest(replica) {
+            return self.config.distributed.as_ref().is_some_and(Distributed::is_synchronous);
+        }
         let synchronous = |r: Option<&Replica>| {
             r.is_some_and(|r| r.options.availability_mode == AvailabilityMode::Synchronous)
         };
@@ -640,7 +675,7 @@ impl Group {
             "the durable configuration is newer than the known one"
         );
         for db in self.databases.values().filter(|d| d.open) {
-            if self.is_primary() {
+            if self.is_primary() && !self.config.forwards() {
                 assert!(db.agreed <= db.hardened, "the commit point passed the local hardened end");
             } else {
                 assert!(db.apply_to <= db.hardened, "redo was allowed past the hardened end");

@@ -147,6 +147,16 @@
 //! was told to expect ([`Event::Expecting`]: whose, and of which log), the witness any that names it. And RESUME after a forced
 //! failover is consent enough to make a copy anew that cannot be cut.
 //!
+//! ## Distributed groups
+//! A distributed availability group is two groups, each with its own members, votes and epochs ([`distributed`]). The primary of the
+//! one is the source; that of the other, the forwarder, follows it as a secondary does, and is followed by its own secondaries as
+//! a primary is (module `forwarding`).
+//! * The epoch of blocks is the source's: [`GroupConfig::log_epoch`]. In a forwarding group a new one begins a new epoch of the group, so
+//!   that who has promised the one has promised the other.
+//! * The forwarder acknowledges ([`Action::AckUpTo`]) and redoes what its own synchronized set has. Where invariants 1 and 3 speak of the
+//!   commit point, that of a forwarding group is the lower of the two.
+//! * To the source the forwarder is one follower, whichever instance it is: in the set by its mode, never a candidate.
+//!
 //! ## Deliberately absent
 //! Threads, clocks, sockets, disks, log files, SQL, and any decision by the shell: it reports and obeys. CLUSTER_TYPE
 //! = EXTERNAL is treated as NONE. No time is compared between instances, and no safety rests on a time-out.
@@ -157,8 +167,10 @@ mod automatic;
 mod cluster;
 mod command;
 pub mod config;
+pub mod distributed;
 pub mod event;
 mod failover;
+mod forwarding;
 mod group;
 mod history;
 pub mod ids;
@@ -184,6 +196,7 @@ pub use config::{
     GroupOptions, GroupRecord, Listener, ListenerAddress, LocalDatabase, LocalState, PrimaryConnections,
     Replica, ReplicaOptions, SecondaryConnections, SeedingMode, Stamp, SuspendReason,
 };
+pub use distributed::{Distributed, DistributedBeat, DistributedMember, MemberEndpoint, Partner};
 pub use event::{
     Command, CommandError, CopyPositions, Event, ExpectedSession, Fitness, LogFacts, ReceiveFailure,
     SendFailure,

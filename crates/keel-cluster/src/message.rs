@@ -4,6 +4,7 @@
 
 use crate::cluster::Pulse;
 use crate::config::{GroupConfig, GroupRecord, Stamp};
+use crate::distributed::DistributedBeat;
 use crate::event::{CommandError, CopyPositions, Fitness, LogFacts};
 use crate::ids::{GroupDatabaseId, GroupId, ReplicaId, SessionId};
 use crate::store::StoreMsg;
@@ -56,6 +57,8 @@ pub enum Msg {
         from: Lsn,
         /// The commit point at this moment.
         agreed: Lsn,
+        /// For a forwarder, which others follow in turn: the epochs of the log from `from` on, with where each begins.
+        later: Vec<(Epoch, Lsn)>,
     },
     /// Primary → secondary: you cannot follow me.
     Refuse {
@@ -116,6 +119,8 @@ pub enum Msg {
     Pulse(Pulse),
     /// Member → member of a cluster: about the store.
     Store(StoreMsg),
+    /// An instance of one member of a distributed group → one of the other.
+    Distributed(Box<DistributedBeat>),
 }
 
 /// Why a primary will not feed a follower.

@@ -3,7 +3,8 @@
 
 use crate::action::{Action, LogEntry, LogEvent};
 use crate::cluster::{Cluster, Drained, Proposal, Pulse, Pulsed, Sight};
-use crate::config::{ClusterType, GroupConfig, GroupRecord};
+use crate::config::{AvailabilityMode, ClusterType, GroupConfig, GroupRecord};
+use crate::distributed::Distributed;
 use crate::event::{Command, CommandError, Event, ExpectedSession, Fitness};
 use crate::group::Group;
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, SessionId};
@@ -330,6 +331,23 @@ impl Node {
         groups.any(|g| g.is_outrun(&sight!(self), &self.cluster, database, end))
     }
 
+    /// The forwarders of distributed groups whose source leads here: who, in which mode, and the group.
+    pub fn forwarders(&self) -> impl Iterator<Item = (InstanceId, AvailabilityMode, &GroupConfig)> {
+        self.groups.values().filter(|g| g.exists() && g.is_primary()).filter_map(|g| {
+            let mode = match g.config.distributed.as_ref()?.is_synchronous() {
+                true => AvailabilityMode::Synchronous,
+                false => AvailabilityMode::Asynchronous,
+            };
+            Some((g.guest()?.1?, mode, &g.config))
+        })
+    }
+
+    /// Distributed groups of groups that are led here and whose other member's primary is not connected: to be looked for.
+    pub fn partners_wanted(&self) -> impl Iterator<Item = &Distributed> {
+        let alone = self.groups.values().filter(|g| g.exists() && g.is_primary() && g.partner.is_none());
+        alone.filter_map(|g| g.config.distributed.as_ref())
+    }
+
     /// Names of groups this instance has been invited to and not joined.
     pub fn invitations(&self) -> impl Iterator<Item = &str> {
         self.offers.values().map(|(_, config)| config.name.as_str())
@@ -473,8 +491,10 @@ impl Node {
             Msg::Follow { group, database, stamp, session, facts } => {
                 self.for_group(group, out, |g, cx| g.follow_from(cx, peer, database, stamp, session, &facts));
             }
-            Msg::Start { database, session, from, agreed } => {
-                self.for_database(database, out, |g, cx| g.start_from(cx, database, session, from, agreed));
+            Msg::Start { database, session, from, agreed, later } => {
+                self.for_database(database, out, |g, cx| {
+                    g.start_from(cx, database, session, from, agreed, &later)
+                });
             }
             Msg::Refuse { database, session, reason } => {
                 self.for_database(database, out, |g, cx| g.refused(cx, database, session, reason));
@@ -495,6 +515,12 @@ impl Node {
             }
             Msg::TakeOverRefused { group, error } => {
                 self.for_group(group, out, |g, cx| g.take_over_refused(cx, peer, error));
+            }
+            Msg::Distributed(beat) => {
+                let meant = |g: &&Group| g.config.distributed.as_ref().is_some_and(|d| d.is_meant(&beat));
+                if let Some(group) = self.groups.values().find(meant).map(|g| g.config.id) {
+                    self.for_group(group, out, |g, cx| g.distributed_from(cx, peer, *beat));
+                }
             }
             Msg::Pulse(pulse) => self.pulse_from(peer, pulse, out),
             Msg::Store(msg) => self.cluster.message(&sight!(self), peer, msg, &mut self.random, out),
@@ -641,6 +667,9 @@ impl Node {
     fn beat_to(&mut self, peer: InstanceId, out: &mut Vec<Action>) {
         let beats = self.groups.values().filter_map(|g| g.beat_for(peer, self.now)).collect();
         out.push(Action::Send { peer, msg: Msg::Beat(beats) });
+        let distributed =
+            self.groups.values().filter(|g| g.is_primary()).filter_map(|g| g.distributed_beat(peer));
+        out.extend(distributed.map(|msg| Action::Send { peer, msg }));
         let name = self.peers.get(&peer).map(|p| p.name.clone()).unwrap_or_default();
         self.each_group(out, |group, cx| group.invite(cx, peer, &name));
         let now = self.now;

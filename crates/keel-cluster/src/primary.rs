@@ -7,14 +7,15 @@
 //! its removal is durable, and whoever finds it in the set after this primary is gone finds every acknowledged commit on it.
 
 use crate::action::{Action, LeaveReason, LogEvent};
-use crate::config::Stamp;
+use crate::config::{SESSION_TIMEOUT_DEFAULT_S, SeedingMode, Stamp};
 use crate::event::{CopyPositions, LogFacts, SendFailure};
-use crate::group::{Database, Effect, Group, Role};
+use crate::group::{Asker, Database, Effect, Group, Role};
 use crate::history::common_end;
 use crate::ids::{GroupDatabaseId, InstanceId, ReplicaId, SessionId};
 use crate::message::{GroupBeat, Msg, RefuseReason};
 use crate::node::Cx;
 use crate::recovery_queue::send_limit;
+use crate::secondary::Stage;
 use crate::status::{SeedState, SeedStatus};
 use crate::timing::{JOIN_GAP_MAX, JOIN_LAG_BYTES_MAX, RETRY_AFTER};
 use keel_base::{Epoch, Lsn};
@@ -78,6 +79,8 @@ pub(crate) struct Handover {
     pub(crate) since: Duration,
     /// Where each database's log ended when appends had stopped.
     pub(crate) ends: Option<Vec<(GroupDatabaseId, Lsn)>>,
+    /// It is the role of a distributed group that is given up, and this replica goes on leading its own.
+    pub(crate) distributed: bool,
 }
 
 impl Group {
@@ -85,6 +88,9 @@ impl Group {
     pub(crate) fn settle_primary(&mut self, cx: &mut Cx<'_>) {
         self.forget_strangers(cx);
         for id in self.members() {
+            if self.config.forwards() {
+                self.drive_feed(cx, id);
+            }
             self.drive_followers(cx, id);
             self.agree(cx, id);
             self.slow_writers(cx, id);
@@ -94,11 +100,13 @@ impl Group {
 
     /// Stops feeding replicas that left the group or keep no data.
     fn forget_strangers(&mut self, cx: &mut Cx<'_>) {
+        let guest = self.guest();
+        let is_guest = |r: ReplicaId| guest.is_some_and(|guest| guest.0 == r);
         for (id, db) in &mut self.databases {
             let strangers: Vec<ReplicaId> = db
                 .followers
                 .keys()
-                .filter(|r| !self.config.replica(**r).is_some_and(|r| r.keeps_data()))
+                .filter(|r| !is_guest(**r) && !self.config.replica(**r).is_some_and(|r| r.keeps_data()))
                 .copied()
                 .collect();
             for replica in strangers {
@@ -118,6 +126,9 @@ impl Group {
         if !self.is_primary() || !self.promise_is_durable() {
             return;
         }
+        if self.config.forwards() {
+            return self.agree_forwarded(cx, database);
+        }
         let Some(limit) = self.gate(database) else { return };
         let Some(db) = self.databases.get_mut(&database) else { return };
         if limit > db.agreed {
@@ -129,7 +140,7 @@ impl Group {
     }
 
     /// How far the commit point may be, or `None` when it may not move at all.
-    fn gate(&self, database: GroupDatabaseId) -> Option<Lsn> {
+    pub(crate) fn gate(&self, database: GroupDatabaseId) -> Option<Lsn> {
         let db = self.databases.get(&database).filter(|d| d.open && !d.opening)?;
         if self.required_missing(database).is_some() {
             return None;
@@ -149,7 +160,8 @@ impl Group {
     /// Whether the commit point stands where others hold it, so that more of the own log hardened moves nothing: not it, and
     /// no session that waits for the own log.
     pub(crate) fn waits_for_others(&self, database: GroupDatabaseId) -> bool {
-        let Some(db) = self.databases.get(&database).filter(|d| d.open && self.is_primary()) else {
+        let leads = self.is_primary() && !self.config.forwards();
+        let Some(db) = self.databases.get(&database).filter(|d| d.open && leads) else {
             return false;
         };
         let waiting = |f: &Follower| matches!(f.session, Session::Waiting(..));
@@ -159,7 +171,9 @@ impl Group {
     /// (have, need) when REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT is not met.
     pub(crate) fn required_missing(&self, database: GroupDatabaseId) -> Option<(u8, u8)> {
         let need = self.config.options.required_synchronized_secondaries;
-        if need == 0 {
+        let guest = self.guest().map(|guest| guest.0);
+        let wants_guest = self.config.distributed.as_ref().is_some_and(|d| !d.forwards() && d.required > 0);
+        if need == 0 && !wants_guest {
             return None;
         }
         let db = self.databases.get(&database)?;
@@ -170,7 +184,11 @@ impl Group {
                 && now.is_some_and(|d| d.synchronized.contains(r))
                 && db.followers.get(r).is_some_and(|f| f.sending_session().is_some())
         };
-        let have = durable.map_or(0, |d| d.synchronized.iter().filter(counts).count());
+        let members = || durable.into_iter().flat_map(|d| &d.synchronized).filter(counts);
+        if wants_guest && !members().any(|r| Some(*r) == guest) {
+            return Some((0, 1));
+        }
+        let have = members().filter(|r| Some(**r) != guest).count();
         let have = u8::try_from(have).unwrap_or(u8::MAX);
         (have < need).then_some((have, need))
     }
@@ -188,14 +206,17 @@ impl Group {
 
     pub(crate) fn hardened(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, lsn: Lsn) {
         let primary = self.is_primary();
-        let epoch = self.config.stamp.epoch;
+        let forwards = self.config.forwards();
+        let epoch = self.config.log_epoch();
         let Some(db) = self.databases.get_mut(&database).filter(|d| d.open) else { return };
         if lsn <= db.hardened {
             return;
         }
         let idle = db.agreed >= db.hardened;
         db.hardened = lsn;
-        if primary {
+        if primary && forwards {
+            db.tail = epoch;
+        } else if primary {
             // It has written what it hardens.
             db.applied = lsn;
         } else {
@@ -217,7 +238,8 @@ impl Group {
 
     /// Lets followers into the synchronized set and takes them out.
     fn drive_followers(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
-        for replica in self.config.replicas.iter().map(|r| r.id).collect::<Vec<_>>() {
+        let guest = self.guest().map(|guest| guest.0);
+        for replica in self.config.replicas.iter().map(|r| r.id).chain(guest).collect::<Vec<_>>() {
             if replica != self.me {
                 self.drive_follower(cx, database, replica);
             }
@@ -286,7 +308,7 @@ impl Group {
     /// How long a member may hold commits up; shorter in a cluster, which does not need a person's patience.
     fn patience_with(&self, cx: &Cx<'_>, replica: ReplicaId) -> Duration {
         let session = self.session_timeout_of(replica);
-        if self.clustered() { session.min(cx.options().stall) } else { session }
+        if self.clustered() && !self.is_guest(replica) { session.min(cx.options().stall) } else { session }
     }
 
     /// In a cluster: this replica was not heard for so long that commits should not wait for it.
@@ -300,8 +322,8 @@ impl Group {
     }
 
     fn session_timeout_of(&self, replica: ReplicaId) -> Duration {
-        let seconds = self.config.replica(replica).map_or(0, |r| r.options.session_timeout_s);
-        Duration::from_secs(u64::from(seconds))
+        let own = self.config.replica(replica).map(|r| r.options.session_timeout_s);
+        Duration::from_secs(u64::from(own.unwrap_or(SESSION_TIMEOUT_DEFAULT_S)))
     }
 
     fn enter(&mut self, database: GroupDatabaseId, replica: ReplicaId) {
@@ -354,16 +376,22 @@ impl Group {
         if !self.is_primary() || stamp.epoch != epoch || !self.promise_is_durable() {
             return;
         }
-        let Some(replica) = self.config.replica_of(peer).filter(|r| r.keeps_data()).map(|r| r.id) else {
-            return;
-        };
+        let Some(replica) = self.follower_replica(peer) else { return };
         self.confirm(replica, stamp);
+        let forwards = self.config.forwards();
         let suspended = self.suspended(database).is_some();
         if self.config.database(database).is_none() {
             return;
         }
         let Some(db) = self.databases.get_mut(&database) else { return };
-        let from = match follow_point(db, epoch, suspended, facts) {
+        if db.survey.is_some() && forwards {
+            db.askers.retain(|asker| asker.peer != peer);
+            db.askers.push(Asker { peer, stamp, session, facts: facts.clone() });
+            return;
+        }
+        // A forwarder has written nothing itself: a follower may be ahead of it in any epoch, and what it has is compared.
+        let current = if forwards { Epoch(0) } else { epoch };
+        let from = match follow_point(db, current, suspended, facts) {
             Ok(from) => from,
             Err(reason) => {
                 cx.send(peer, Msg::Refuse { database, session, reason });
@@ -392,7 +420,8 @@ impl Group {
             // It asks, so RESUME was given there.
             self.touch_config();
         }
-        cx.send(peer, Msg::Start { database, session, from, agreed });
+        let later = if self.is_guest(replica) { self.epochs_from(database, from) } else { Vec::new() };
+        cx.send(peer, Msg::Start { database, session, from, agreed, later });
     }
 
     pub(crate) fn ready_from(
@@ -404,12 +433,15 @@ impl Group {
         from: Lsn,
         applied: Lsn,
     ) {
+        // What the forwarder's own secondaries have of that it acknowledges by itself.
+        let guest = self.follower_replica(peer).is_some_and(|replica| self.is_guest(replica));
         let Some(follower) = self.follower(peer, database) else { return };
         if follower.session != Session::Started(session) {
             return;
         }
         follower.session = Session::Waiting(session, from);
-        follower.positions = CopyPositions { received: from, hardened: from, applied: applied.min(from) };
+        let hardened = if guest { Lsn::ZERO } else { from };
+        follower.positions = CopyPositions { received: from, hardened, applied: applied.min(from) };
         follower.since = cx.now;
         follower.progress_at = cx.now;
         self.start_waiting_sessions(cx, database);
@@ -419,12 +451,14 @@ impl Group {
     /// Sending begins once the local log holds everything before the place: a follower may be ahead of it.
     fn start_waiting_sessions(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
         let bound = cx.options().recovery_queue_max;
+        let guest = self.guest();
         let Some(db) = self.databases.get_mut(&database) else { return };
         let agreed = db.agreed;
         for (replica, follower) in &mut db.followers {
+            let guest = guest.filter(|guest| guest.0 == *replica).and_then(|guest| guest.1);
             if let Session::Waiting(session, from) = follower.session
                 && from <= db.hardened
-                && let Some(peer) = self.config.instance_of(*replica)
+                && let Some(peer) = guest.or_else(|| self.config.instance_of(*replica))
             {
                 follower.session = Session::Sending(session);
                 let limit = send_limit(follower.positions.applied, agreed, bound);
@@ -453,7 +487,7 @@ impl Group {
         known.received = known.received.max(positions.received);
         known.hardened = known.hardened.max(positions.hardened);
         known.applied = known.applied.max(positions.applied);
-        let Some(replica) = self.config.replica_of(peer).map(|r| r.id) else { return };
+        let Some(replica) = self.follower_replica(peer) else { return };
         self.drive_follower(cx, database, replica);
         self.agree(cx, database);
         if let Some(db) = self.databases.get_mut(&database) {
@@ -467,7 +501,7 @@ impl Group {
         if !self.is_primary() {
             return None;
         }
-        let replica = self.config.replica_of(peer)?.id;
+        let replica = self.follower_replica(peer)?;
         self.databases.get_mut(&database)?.followers.get_mut(&replica)
     }
 
@@ -485,7 +519,7 @@ impl Group {
             return;
         };
         if current == session
-            && let Some(replica) = self.config.replica_of(peer).map(|r| r.id)
+            && let Some(replica) = self.follower_replica(peer)
         {
             self.end_session(cx, database, replica, LeaveReason::Stopped);
             self.settle(cx);
@@ -504,7 +538,7 @@ impl Group {
         if follower.sending_session() != Some(session) {
             return;
         }
-        let Some(replica) = self.config.replica_of(peer).map(|r| r.id) else { return };
+        let Some(replica) = self.follower_replica(peer) else { return };
         self.end_session(cx, database, replica, LeaveReason::Stopped);
         if failure == SendFailure::LogGone {
             cx.send(peer, Msg::Refuse { database, session, reason: RefuseReason::LogGone });
@@ -529,7 +563,7 @@ impl Group {
         replica: ReplicaId,
         reason: LeaveReason,
     ) {
-        let peer = self.config.instance_of(replica);
+        let peer = self.peer_of(replica);
         let follower = self.databases.get_mut(&database).and_then(|d| d.followers.get_mut(&replica));
         if let (Some(follower), Some(peer)) = (follower, peer)
             && std::mem::take(&mut follower.session) != Session::None
@@ -558,7 +592,7 @@ impl Group {
         if !self.is_primary() || beat.stamp.epoch != self.config.stamp.epoch {
             return;
         }
-        let Some(peer) = self.config.instance_of(replica) else { return };
+        let Some(peer) = self.peer_of(replica) else { return };
         for standing in &beat.standing {
             self.acked(cx, peer, standing.database, standing.session, standing.positions);
         }
@@ -598,12 +632,17 @@ impl Group {
 
     /// Forgets all followers: the role is gone. The synchronized set stays as recorded.
     pub(crate) fn stop_feeding_all(&mut self, cx: &mut Cx<'_>) {
+        let guest = self.partner.as_ref().map(|p| p.instance);
         for (&database, db) in &mut self.databases {
             if !std::mem::take(&mut db.writers_wait).is_zero() {
                 cx.push(Action::SlowWriters { database, time: Duration::ZERO });
             }
             for (replica, follower) in std::mem::take(&mut db.followers) {
-                let peer = self.config.instance_of(replica);
+                let peer = if self.config.replica(replica).is_some() {
+                    self.config.instance_of(replica)
+                } else {
+                    guest
+                };
                 if let (true, Some(peer)) = (follower.session != Session::None, peer) {
                     cx.push(Action::StopSending { peer, database });
                 }
@@ -625,9 +664,14 @@ impl Group {
             && stamp.epoch == self.config.stamp.epoch
             && self.config.database(database).is_some()
             && self.suspended(database).is_none();
-        let Some(replica) = self.config.replica_of(peer).filter(|r| r.keeps_data()).map(|r| r.id) else {
-            return;
-        };
+        let guest_may = self.guest().is_none_or(|guest| guest.1 != Some(peer))
+            || self
+                .config
+                .distributed
+                .as_ref()
+                .and_then(|d| d.other())
+                .is_some_and(|m| m.seeding_mode == SeedingMode::Automatic);
+        let Some(replica) = self.follower_replica(peer).filter(|_| guest_may) else { return };
         let Some(db) = self.databases.get_mut(&database).filter(|d| usable && d.open && !d.opening) else {
             return;
         };
@@ -653,7 +697,8 @@ fn follow_point(db: &Database, epoch: Epoch, suspended: bool, facts: &LogFacts) 
     if suspended {
         return Err(RefuseReason::Suspended);
     }
-    if !db.open || db.opening {
+    let moving = matches!(db.feed.stage, Stage::Cutting { .. } | Stage::Seeding(_));
+    if !db.open || db.opening || moving {
         return Err(RefuseReason::NotAvailable);
     }
     // An epoch that begins where the log ends has no block to compare.

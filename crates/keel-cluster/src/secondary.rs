@@ -9,17 +9,17 @@
 //! epoch is in the durable record: from then on this instance takes blocks of no older one.
 
 use crate::action::{Action, LogEvent};
-use crate::config::{SeedingMode, SuspendReason};
+use crate::config::{SeedingMode, Stamp, SuspendReason};
 use crate::event::{CommandError, CopyPositions, LogFacts, ReceiveFailure};
 use crate::group::{Database, Group, Role};
-use crate::ids::{CommandId, GroupDatabaseId, InstanceId, SessionId};
+use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, SessionId};
 use crate::message::{GroupBeat, Msg, RefuseReason};
 use crate::node::Cx;
 use crate::status::{SeedState, SeedStatus};
 use crate::timing::{
     ASK_READY_AFTER, BACKOFF_FIRST, BACKOFF_MAX, GAP_FIRST, GAP_MAX, GAPS_TOLD, RETRY_AFTER, TAKE_OVER_MAX,
 };
-use keel_base::Lsn;
+use keel_base::{Epoch, Lsn};
 use std::time::Duration;
 
 /// Stage of the present attempt.
@@ -119,31 +119,30 @@ impl Group {
     }
 
     pub(crate) fn positions(&self, db: &Database) -> CopyPositions {
-        CopyPositions { received: db.hardened, hardened: db.hardened, applied: db.applied.min(db.hardened) }
+        let hardened = if self.is_forwarder() { db.acknowledged } else { db.hardened };
+        CopyPositions { received: db.hardened, hardened, applied: db.applied.min(db.hardened) }
     }
 
     // ---- the feed ---------------------------------------------------------------------------------------------------
 
     /// The primary this copy should follow now, if it should.
-    fn wanted_feed(&self, cx: &Cx<'_>, database: GroupDatabaseId) -> Option<InstanceId> {
-        let primary = self.live_primary(cx)?;
+    fn wanted_feed(&self, cx: &Cx<'_>, database: GroupDatabaseId) -> Option<(InstanceId, GroupId, Stamp)> {
+        let feeder = self.feeder(cx)?;
         let keeps = self.my_replica().is_some_and(|r| r.keeps_data());
         let local = self.local.databases.get(&database);
         let free = local.is_none_or(|l| l.suspended.is_none() && !l.left);
-        (keeps && free && self.promise_is_durable() && matches!(self.role, Role::Secondary))
-            .then_some(primary)
+        let follows = matches!(self.role, Role::Secondary) || self.is_forwarder();
+        (keeps && free && self.promise_is_durable() && follows).then_some(feeder)
     }
 
-    fn drive_feed(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
-        let Some(primary) = self.wanted_feed(cx, database) else {
+    pub(crate) fn drive_feed(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
+        let Some((primary, group, stamp)) = self.wanted_feed(cx, database) else {
             self.stop_feed(cx, database);
             return;
         };
         // Who joins a contained group takes its system databases with it.
         let may_seed = self.config.is_system_database(database)
-            || self.local.may_create_databases
-                && self.my_replica().is_some_and(|r| r.options.seeding_mode == SeedingMode::Automatic);
-        let (group, stamp) = (self.config.id, self.store.durable.stamp);
+            || self.local.may_create_databases && self.seeding_mode() == Some(SeedingMode::Automatic);
         let started = cx.now.saturating_sub(self.role_since) >= self.my_session_timeout();
         let Some(db) = self.databases.get_mut(&database) else { return };
         match db.feed.stage {
@@ -176,9 +175,17 @@ impl Group {
         }
     }
 
+    /// Whether whoever this copy follows makes it.
+    fn seeding_mode(&self) -> Option<SeedingMode> {
+        match self.config.distributed.as_ref().filter(|_| self.is_forwarder()) {
+            Some(d) => d.own().map(|m| m.seeding_mode),
+            None => self.my_replica().map(|r| r.options.seeding_mode),
+        }
+    }
+
     /// Ends the present attempt, whatever its stage, and tells the primary.
     pub(crate) fn stop_feed(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
-        let primary = self.config.primary_instance();
+        let primary = self.feeding_peer();
         let Some(db) = self.databases.get_mut(&database) else { return };
         if db.feed.stage == Stage::Idle {
             return;
@@ -201,8 +208,10 @@ impl Group {
         session: SessionId,
         facts: LogFacts,
     ) {
-        let Some(primary) = self.live_primary(cx) else { return };
-        let (group, stamp) = (self.config.id, self.store.durable.stamp);
+        if self.surveyed(cx, database, session, &facts) {
+            return;
+        }
+        let Some((primary, group, stamp)) = self.feeder(cx) else { return };
         let Some(db) = self.databases.get_mut(&database) else { return };
         if db.feed.stage != Stage::Inspecting(session) {
             return;
@@ -219,13 +228,23 @@ impl Group {
         session: SessionId,
         from: Lsn,
         agreed: Lsn,
+        later: &[(Epoch, Lsn)],
     ) {
         let Some(db) = self.databases.get_mut(&database) else { return };
         if !matches!(db.feed.stage, Stage::Asking(s, _) if s == session) || from > db.hardened {
             return;
         }
         db.feed.refused = None;
-        if from == db.hardened {
+        let whole = from == db.hardened;
+        if self.is_forwarder() {
+            self.learn_epochs(database, from, later);
+            if !whole {
+                // Nobody follows a log that is being cut.
+                self.stop_feeding(cx, database, None);
+            }
+        }
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        if whole {
             self.receive(cx, database, session, from, agreed);
             return;
         }
@@ -258,19 +277,28 @@ impl Group {
         from: Lsn,
         agreed: Lsn,
     ) {
-        let epoch = self.config.stamp.epoch;
-        let Some(peer) = self.live_primary(cx) else {
+        let epoch = self.config.log_epoch();
+        let Some((peer, ..)) = self.feeder(cx) else {
             self.stop_feed(cx, database);
             return;
         };
+        let forwards = self.is_forwarder();
         let Some(db) = self.databases.get_mut(&database) else { return };
-        db.agreed = db.agreed.max(agreed);
+        match forwards {
+            true => db.source_agreed = agreed,
+            false => db.agreed = db.agreed.max(agreed),
+        }
+        db.acknowledged = Lsn::ZERO;
         db.feed.stage = Stage::Receiving(session, cx.now);
         db.proven = true;
         db.feed.failures = 0;
         db.feed.trouble = None;
         cx.push(Action::Receive { database, peer, session, epoch, from });
         let applied = db.applied.min(from);
+        if forwards {
+            // Before the first block comes; what is acknowledged is said when the other side listens.
+            cx.push(Action::AckUpTo { database, lsn: Lsn::ZERO });
+        }
         cx.send(peer, Msg::Ready { database, session, from, applied });
         self.apply(cx, database);
     }
@@ -282,18 +310,25 @@ impl Group {
         session: SessionId,
         agreed: Lsn,
     ) {
+        let forwards = self.is_forwarder();
         let Some(db) = self.databases.get_mut(&database) else { return };
         if let Stage::Receiving(current, confirmed) = &mut db.feed.stage
             && *current == session
         {
             *confirmed = cx.now;
-            db.agreed = db.agreed.max(agreed);
+            match forwards {
+                true => db.source_agreed = db.source_agreed.max(agreed),
+                false => db.agreed = db.agreed.max(agreed),
+            }
             self.apply(cx, database);
         }
     }
 
     /// Lets redo go as far as the commit point and the hardened end allow.
     pub(crate) fn apply(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
+        if self.is_forwarder() {
+            return self.agree_forwarded(cx, database);
+        }
         let Some(db) = self.databases.get_mut(&database) else { return };
         let limit = db.agreed.min(db.hardened);
         if limit > db.apply_to && db.feed.receiving_session().is_some() {
@@ -386,8 +421,8 @@ impl Group {
         done: u64,
         total: u64,
     ) {
-        let replica = self.config.replica_of(peer).map(|r| r.id);
-        let primary = self.is_primary();
+        let replica = self.follower_replica(peer);
+        let primary = self.is_primary() && replica.is_some();
         let Some(db) = self.databases.get_mut(&database) else { return };
         if primary {
             let follower = replica.and_then(|r| db.followers.get_mut(&r));
@@ -409,8 +444,8 @@ impl Group {
         database: GroupDatabaseId,
         completed: bool,
     ) {
-        let replica = self.config.replica_of(peer).map(|r| r.id);
-        let primary = self.is_primary();
+        let replica = self.follower_replica(peer);
+        let primary = self.is_primary() && replica.is_some();
         let state = if completed { SeedState::Completed } else { SeedState::Failed };
         let Some(db) = self.databases.get_mut(&database) else { return };
         if primary {

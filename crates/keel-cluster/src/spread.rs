@@ -157,6 +157,10 @@ impl Group {
     }
 
     pub(crate) fn peer_disconnected(&mut self, cx: &mut Cx<'_>, peer: InstanceId, timed_out: bool) {
+        if self.partner.as_ref().is_some_and(|p| p.instance == peer) {
+            self.partner_left(cx, peer);
+            self.settle(cx);
+        }
         if self.claim.is_some_and(|(claimant, _)| claimant == peer) {
             self.claim = None;
         }
@@ -318,7 +322,7 @@ impl Group {
     /// Leaves whatever role it has: nothing more is acknowledged, nothing sent or taken. What comes next is settled later.
     pub(crate) fn step_down(&mut self, cx: &mut Cx<'_>, reason: FenceReason) {
         if matches!(self.role, Role::Primary { .. } | Role::Promoting { .. }) {
-            cx.push(Action::Fence { group: self.config.id, reason });
+            self.fence(cx, reason);
         }
         if let Role::Primary { handover: Some(handover) } = &self.role {
             let peer = handover.asker;

@@ -1,6 +1,7 @@
 //! What the views show: a picture of everything the machine knows, in plain data, and the product's health roll-up of it.
 
 use crate::config::{AvailabilityMode, GroupConfig, Stamp, SuspendReason};
+use crate::distributed::Partner;
 use crate::event::CopyPositions;
 use crate::ids::{ClusterId, GroupDatabaseId, GroupId, InstanceId, ReplicaId};
 use crate::message::RefuseReason;
@@ -280,6 +281,8 @@ pub struct GroupStatus {
     pub failovers_lately: u32,
     /// Why this instance is not fit to lead, or was not until just now.
     pub unfit: Option<String>,
+    /// On a primary: that of the other member of the distributed group, when it is connected.
+    pub partner: Option<Partner>,
 }
 
 /// Why a failover was carried out.

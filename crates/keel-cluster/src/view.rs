@@ -37,6 +37,7 @@ impl Group {
             held_back: self.held_back_until(options, now),
             failovers_lately: self.config.failovers_lately,
             unfit: self.fitness.reason().map(str::to_owned),
+            partner: self.partner.clone(),
         }
     }
 
@@ -110,8 +111,9 @@ impl Group {
     fn database_status(&self, id: GroupDatabaseId, db: &Database) -> DatabaseStatus {
         let primary = self.is_primary();
         let local = self.local.databases.get(&id);
-        let others = self.config.replicas.iter().filter(|r| r.id != self.me && r.keeps_data());
-        let copies = others.filter(|_| primary).map(|r| self.copy_status(id, db, r.id)).collect();
+        let others = self.config.replicas.iter().filter(|r| r.id != self.me && r.keeps_data()).map(|r| r.id);
+        let others = others.chain(self.guest().map(|guest| guest.0));
+        let copies = others.filter(|_| primary).map(|r| self.copy_status(id, db, r)).collect();
         let blocked = self
             .required_missing(id)
             .filter(|_| primary)
@@ -125,7 +127,7 @@ impl Group {
             refused: db.feed.refused,
             hardened: db.hardened,
             agreed: db.agreed,
-            applied: if primary { db.hardened } else { db.applied },
+            applied: if primary && !self.config.forwards() { db.hardened } else { db.applied },
             epoch_start: db.epoch_start,
             waited_for: if primary { self.waited_for(id) } else { Vec::new() },
             writers_wait: db.writers_wait,
@@ -138,7 +140,7 @@ impl Group {
     fn local_state(&self, id: GroupDatabaseId, db: &Database) -> SynchronizationState {
         let synchronous =
             self.my_replica().is_some_and(|r| r.options.availability_mode == AvailabilityMode::Synchronous);
-        if self.is_primary() {
+        if self.is_primary() && !self.config.forwards() {
             return match (db.open && !db.opening, self.suspended(id), synchronous) {
                 (false, ..) | (_, Some(_), _) => SynchronizationState::NotSynchronizing,
                 (_, _, true) => SynchronizationState::Synchronized,
@@ -146,6 +148,9 @@ impl Group {
             };
         }
         match db.feed.stage {
+            // As a primary in its own group; what the global primary has recorded that shows.
+            Stage::Receiving(..) if self.is_forwarder() && synchronous => SynchronizationState::Synchronized,
+            Stage::Receiving(..) if self.is_forwarder() => SynchronizationState::Synchronizing,
             Stage::Receiving(..) => {
                 let durable = self.store.durable.database(id);
                 let member = durable.is_some_and(|d| d.synchronized.contains(&self.me));

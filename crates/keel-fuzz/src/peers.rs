@@ -111,7 +111,13 @@ fn messages() -> Vec<Msg> {
     vec![
         Msg::Beat(Vec::new()),
         Msg::Join { group, replica: ReplicaId(Uuid::from_u128(2)) },
-        Msg::Start { database, session: SessionId(4), from: Lsn(100), agreed: Lsn(90) },
+        Msg::Start {
+            database,
+            session: SessionId(4),
+            from: Lsn(100),
+            agreed: Lsn(90),
+            later: vec![(Epoch(3), Lsn(100))],
+        },
     ]
 }
 

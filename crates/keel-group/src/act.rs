@@ -66,6 +66,7 @@ impl Shared {
             Action::Receive { database, peer, session, epoch, .. } => {
                 self.receive(database, peer, session, epoch);
             }
+            Action::AckUpTo { database, lsn } => self.acknowledge_up_to(database, lsn),
             Action::StopReceiving { database } => {
                 if let Some(copy) = self.copy(database) {
                     copy.stop_receiving();
@@ -213,6 +214,15 @@ impl Shared {
         }
     }
 
+    fn acknowledge_up_to(&self, database: GroupDatabaseId, lsn: Lsn) {
+        let Some(copy) = self.copy(database) else { return };
+        copy.limit_acks(lsn);
+        let from = copy.receiving_from();
+        if let Some((session, peer)) = from.and_then(|(session, peer)| Some((session, self.peer(peer)?))) {
+            copy.acknowledge(&peer, Session(session.0));
+        }
+    }
+
     fn cut_log(self: &Arc<Self>, copy: &Arc<Copy>, session: SessionId, at: Lsn) {
         let result = {
             let _quiet = copy.quiet();
@@ -280,6 +290,7 @@ impl Shared {
     fn demote(self: &Arc<Self>, group: GroupId, databases: &[GroupDatabaseId]) {
         for copy in databases.iter().filter_map(|d| self.copy(*d)) {
             copy.untap();
+            copy.relay();
             copy.log().hold_appends(false);
             let _quiet = copy.quiet();
             if let Err(error) = copy.db.demote() {
@@ -344,7 +355,11 @@ impl Shared {
                     .iter()
                     .filter_map(move |r| Some((r.instance?, r.options.availability_mode, databases.clone())))
             });
-            replica_modes.collect()
+            let mut modes: Vec<_> = replica_modes.collect();
+            modes.extend(machine.forwarders().map(|(instance, mode, config)| {
+                (instance, mode, config.databases.iter().map(|d| d.id).collect())
+            }));
+            modes
         };
         for (instance, mode, databases) in modes {
             let Some(peer) = self.peer(instance) else { continue };

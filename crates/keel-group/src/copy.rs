@@ -44,6 +44,8 @@ pub(crate) struct Copy {
     pub(crate) totals: CopyTotals,
     /// The applied point the machine knows.
     applied_told: AtomicU64,
+    /// Nothing beyond this is acknowledged: others follow this copy and may lack it.
+    ack_limit: AtomicU64,
     /// Log kept for other replicas.
     held: Mutex<BTreeMap<String, Lsn>>,
     /// Holders that lag too far. Locked after `held`.
@@ -84,6 +86,7 @@ impl Copy {
             receiving: Mutex::new(None),
             totals: CopyTotals::default(),
             applied_told: AtomicU64::new(0),
+            ack_limit: AtomicU64::new(u64::MAX),
             held: Mutex::new(BTreeMap::new()),
             lost: Mutex::new(BTreeSet::new()),
         }))
@@ -124,6 +127,17 @@ impl Copy {
         self.log.set_tap(None);
         self.log.set_hardened_hook(None);
         self.pool.release_before(Lsn::MAX);
+    }
+
+    /// Offers what has been hardened to the peers that have a lane: blocks that this copy takes in go on from the files.
+    pub(crate) fn relay(self: &Arc<Self>) {
+        self.pool.skip_to(Lsn::MAX);
+        let copy = Arc::downgrade(self);
+        self.log.set_hardened_hook(Some(Arc::new(move |lsn| {
+            if let Some(copy) = copy.upgrade() {
+                copy.ring_those_behind(lsn);
+            }
+        })));
     }
 
     fn tapped(&self, block: &SealedBlock<'_>) {
@@ -206,7 +220,13 @@ impl Copy {
     }
 
     pub(crate) fn receive(&self, session: SessionId, peer: InstanceId, epoch: Epoch) {
+        self.limit_acks(Lsn::MAX);
         *self.receiving.lock() = Some(Receiving { session, peer, epoch });
+    }
+
+    /// Acknowledges nothing beyond this as hardened until blocks are received anew.
+    pub(crate) fn limit_acks(&self, lsn: Lsn) {
+        self.ack_limit.store(lsn.0, Ordering::Release);
     }
 
     pub(crate) fn stop_receiving(&self) {
@@ -322,6 +342,7 @@ impl Copy {
     /// False when the session no longer counts.
     fn send_ack(&self, peer: &Peer, session: Session, harden_nanos: u64) -> bool {
         let CopyPositions { received, hardened, applied } = self.positions();
+        let hardened = hardened.min(Lsn(self.ack_limit.load(Ordering::Acquire)));
         let receiving = self.receiving.lock();
         let counts = receiving.is_some_and(|r| r.session.0 == session.0);
         if counts {

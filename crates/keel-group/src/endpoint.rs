@@ -180,6 +180,8 @@ struct Attempts {
 #[derive(Default)]
 pub(crate) struct Dialer {
     attempts: HashMap<String, Attempts>,
+    /// Who answered last at an address that is nobody's by name.
+    answered: HashMap<String, Uuid>,
 }
 
 impl Dialer {
@@ -210,6 +212,16 @@ impl Dialer {
             attempts.last_error = error;
         }
         attempts.not_before = now + attempts.pause;
+    }
+
+    /// Somebody answered at an address.
+    pub(crate) fn answered(&mut self, address: &str, instance: Uuid) {
+        self.answered.insert(address.to_uppercase(), instance);
+    }
+
+    /// Who did last.
+    pub(crate) fn last_at(&self, address: &str) -> Option<Uuid> {
+        self.answered.get(&address.to_uppercase()).copied()
     }
 
     /// A connection that was up broke.

@@ -311,7 +311,10 @@ impl Groups {
     /// Uses a token: this instance becomes trusted where it was issued and by everybody trusted there, and trusts them.
     pub fn join(&self, token: &JoinToken) -> Result<Vec<Member>, GroupError> {
         let members = join(&self.shared.tls(), &self.shared.own(), token)?;
-        self.shared.trust.introduce(&members)?;
+        if self.shared.trust.introduce(&members, None)? {
+            // Who is connected already trusts them as well from now on.
+            self.shared.peers.read().values().for_each(|peer| self.shared.send_members(peer));
+        }
         self.shared.bells.ring();
         Ok(members)
     }
@@ -492,7 +495,7 @@ pub fn join_offline(
         witness: false,
     };
     let members = join(&tls, &own, token)?;
-    Trust::load(env, dir)?.introduce(&members)?;
+    Trust::load(env, dir)?.introduce(&members, None)?;
     Ok(members)
 }
 

@@ -35,7 +35,7 @@ struct Named {
     id: GroupDatabaseId,
     name: String,
     log_id: u32,
-    /// This instance is the group's primary.
+    /// This instance is the group's primary, and writes.
     leads: bool,
 }
 
@@ -154,7 +154,8 @@ impl Shared {
         let of_group = |config: &GroupConfig| {
             // Who keeps the configuration only has no copies, though it may have a database of that name.
             let keeps = config.replica_of(me).is_some_and(|replica| replica.keeps_data());
-            let (group, leads) = (config.id, config.primary_instance() == Some(me));
+            // A forwarder's copies follow, as those of secondaries.
+            let (group, leads) = (config.id, config.primary_instance() == Some(me) && !config.forwards());
             let named =
                 |d: &GroupDatabase| Named { group, id: d.id, name: d.name.clone(), log_id: d.log_id, leads };
             let stays = |d: &&GroupDatabase| !machine.has_left(group, d.id);
@@ -191,7 +192,10 @@ impl Shared {
         for target in self.targets() {
             let connected = {
                 let peers = self.peers.read();
-                peers.values().any(|p| p.name.eq_ignore_ascii_case(&target.name) && !p.link.is_closed())
+                let is_meant = |p: &&Arc<Peer>| {
+                    p.name.eq_ignore_ascii_case(&target.name) || target.instance == Some(p.instance.0)
+                };
+                peers.values().filter(is_meant).any(|p| !p.link.is_closed())
             };
             let due = self.dialer.lock().is_due(&target, self.identity.instance, connected, self.now());
             if due {
@@ -214,6 +218,7 @@ impl Shared {
         self.dialer.lock().ended(&target.name, error, self.now());
         if let Ok(met) = met {
             let instance = uuid::Uuid::from_bytes(met.peer.instance);
+            self.dialer.lock().answered(&target.address, instance);
             if instance == self.identity.instance || !self.trust.allows(met.fingerprint, instance) {
                 return met.link.close();
             }

@@ -44,6 +44,7 @@ mod bell;
 mod clients;
 mod copy;
 mod counters;
+mod distributed;
 pub mod endpoint;
 pub mod error;
 pub mod groups;

@@ -498,7 +498,7 @@ impl Shared {
             Some((&CONTROL_QUESTION, rest)) => return self.question(peer, rest),
             Some((&CONTROL_ANSWER, rest)) => return self.answered(peer.instance, rest),
             Some((&CONTROL_MEMBERS, rest)) => match serde_json::from_slice::<Introduction>(rest) {
-                Ok(Introduction(members)) => self.introduced(&members),
+                Ok(Introduction(members)) => self.introduced(peer.instance, &members),
                 Err(_) => return false,
             },
             _ => return false,
@@ -507,7 +507,7 @@ impl Shared {
     }
 
     /// Tells a peer whom this instance trusts by introduction.
-    fn send_members(&self, peer: &Peer) {
+    pub(crate) fn send_members(&self, peer: &Peer) {
         let mut members = self.trust.members();
         members.push(self.member());
         let Ok(body) = serde_json::to_vec(&Introduction(members)) else { return };
@@ -515,10 +515,10 @@ impl Shared {
     }
 
     /// A trusted peer introduces members: they are trusted here too, and everybody else hears of it.
-    fn introduced(&self, members: &[Member]) {
+    fn introduced(&self, by: InstanceId, members: &[Member]) {
         let own = self.identity.instance;
         let others: Vec<Member> = members.iter().filter(|m| m.instance != own).cloned().collect();
-        match self.trust.introduce(&others) {
+        match self.trust.introduce(&others, Some(by.0)) {
             Ok(true) => self.peers.read().values().for_each(|peer| self.send_members(peer)),
             Ok(false) => {}
             Err(error) => self.note(None, &format!("New members could not be recorded: {error}")),
@@ -600,6 +600,11 @@ impl Shared {
                 let name = member.name.clone();
                 let target = Target { name, address: address.into(), instance: Some(member.instance.0) };
                 targets.entry(member.name.to_uppercase()).or_insert(target);
+            }
+        }
+        for distributed in machine.partners_wanted() {
+            for target in self.distributed_targets(distributed) {
+                targets.entry(target.name.to_uppercase()).or_insert(target);
             }
         }
         targets.remove(&self.name.to_uppercase());

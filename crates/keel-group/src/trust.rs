@@ -52,13 +52,20 @@ struct Stored {
 }
 
 impl Stored {
-    fn introduce(&mut self, members: &[Member]) {
+    /// Whether somebody is new. Where a known member is reached it says itself: of two who have met it at different times, as a
+    /// witness that moves, each would change what the other has, for ever.
+    fn introduce(&mut self, members: &[Member], by: Option<Uuid>) -> bool {
+        let before = self.members.len();
         for member in members {
             match self.members.iter_mut().find(|m| m.instance == member.instance) {
-                Some(known) => *known = member.clone(),
+                Some(known) if by == Some(member.instance) || known.fingerprint != member.fingerprint => {
+                    *known = member.clone();
+                }
+                Some(_) => {}
                 None => self.members.push(member.clone()),
             }
         }
+        self.members.len() > before
     }
 }
 
@@ -118,16 +125,16 @@ impl Trust {
             || inner.stored.members.iter().any(|m| m.fingerprint == fingerprint)
     }
 
-    /// Adds or renews members. Returns whether anything changed. Durable when it returns.
-    pub fn introduce(&self, members: &[Member]) -> Result<bool, GroupError> {
+    /// Adds or renews members, as an instance tells of them. Returns whether somebody is new, who is to be made known to others. Durable
+    /// when it returns.
+    pub fn introduce(&self, members: &[Member], by: Option<Uuid>) -> Result<bool, GroupError> {
         let mut inner = self.inner.lock();
         let mut next = inner.stored.clone();
-        next.introduce(members);
-        if next.members == inner.stored.members {
-            return Ok(false);
+        let news = next.introduce(members, by);
+        if next.members != inner.stored.members {
+            self.keep(&mut inner, next)?;
         }
-        self.keep(&mut inner, next)?;
-        Ok(true)
+        Ok(news)
     }
 
     fn keep(&self, inner: &mut Inner, next: Stored) -> Result<(), GroupError> {
@@ -140,7 +147,7 @@ impl Trust {
     pub(crate) fn introduce_joiner(&self, member: &Member, witness: bool) -> Result<(), GroupError> {
         let mut inner = self.inner.lock();
         let mut next = inner.stored.clone();
-        next.introduce(std::slice::from_ref(member));
+        next.introduce(std::slice::from_ref(member), Some(member.instance));
         next.joiners.retain(|j| j.instance != member.instance);
         next.joiners.push(Joiner { instance: member.instance, witness });
         self.keep(&mut inner, next)
@@ -208,8 +215,15 @@ mod tests {
             url: "TCP://b:1".into(),
             fingerprint: two,
         };
-        assert!(trust.introduce(std::slice::from_ref(&member)).unwrap());
-        assert!(!trust.introduce(std::slice::from_ref(&member)).unwrap());
+        let introduce = |member: &Member, by| trust.introduce(std::slice::from_ref(member), by).unwrap();
+        assert!(introduce(&member, None));
+        assert!(!introduce(&member, None));
+        let moved = Member { url: "TCP://elsewhere:5022".into(), ..member.clone() };
+        assert!(!introduce(&moved, Some(Uuid::from_u128(99))));
+        assert_eq!(trust.member(member.instance).as_ref(), Some(&member), "others have met it before");
+        introduce(&moved, Some(member.instance));
+        assert_eq!(trust.member(member.instance), Some(moved));
+        introduce(&member, Some(member.instance));
         let joiner = Member { instance: Uuid::from_u128(7), ..member.clone() };
         trust.introduce_joiner(&joiner, true).unwrap();
         trust.introduce_joiner(&member, false).unwrap();

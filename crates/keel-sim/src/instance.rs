@@ -691,6 +691,8 @@ impl World {
                     }
                 }
             }
+            // Worlds have one group each.
+            Action::AckUpTo { .. } => {}
             Action::StopReceiving { database } => {
                 self.instances[i].expecting.remove(&database);
                 if let Some(engine) = self.engine(i, database) {

@@ -135,12 +135,18 @@ impl Create {
             bracketed(&self.name),
             if self.contained { "WITH (CONTAINED) " } else { "" }
         ));
+        let nodes = self.member.len() + 1;
+        // Who is trusted may belong to another cluster, of a distributed group; who has just joined becomes a member in a moment.
         let batch = format!(
             "SET NOCOUNT ON;
+DECLARE @end datetime2 = DATEADD(second, 15, SYSUTCDATETIME());
+WHILE (SELECT COUNT(*) FROM sys.dm_hadr_cluster_members WHERE member_type = 0) < {nodes} AND SYSUTCDATETIME() < @end
+    WAITFOR DELAY '00:00:00.050';
 DECLARE @statement nvarchar(max) = {head} + (
     SELECT STRING_AGG(CONCAT(N'N''', REPLACE(server_name, N'''', N''''''), N''' WITH (ENDPOINT_URL = N''', endpoint_url,
         N''', AVAILABILITY_MODE = SYNCHRONOUS_COMMIT, FAILOVER_MODE = AUTOMATIC, SEEDING_MODE = AUTOMATIC, ',
-        N'SECONDARY_ROLE (ALLOW_CONNECTIONS = ALL))'), N', ') FROM sys.dm_keel_members);
+        N'SECONDARY_ROLE (ALLOW_CONNECTIONS = ALL))'), N', ') FROM sys.dm_keel_members
+    WHERE server_name IN (SELECT member_name FROM sys.dm_hadr_cluster_members WHERE member_type = 0));
 EXEC(@statement);"
         );
         self.login.send(&self.login.server, &batch)?;

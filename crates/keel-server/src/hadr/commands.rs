@@ -24,10 +24,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Whom a refusal is about.
 #[derive(Clone, Copy)]
-struct About<'a> {
-    group: &'a str,
-    server: &'a str,
-    database: &'a str,
+pub(super) struct About<'a> {
+    pub(super) group: &'a str,
+    pub(super) server: &'a str,
+    pub(super) database: &'a str,
 }
 
 impl<'a> About<'a> {
@@ -62,6 +62,7 @@ impl Replication {
             HadrCommand::SetEndpoint(spec) => self.set_endpoint(&spec),
             HadrCommand::DropEndpoint => self.drop_endpoint(),
             HadrCommand::Mirror { database, change } => self.mirror(&database, change),
+            HadrCommand::Distributed { name, local, change } => self.distributed(&name, &local, change),
             HadrCommand::Cluster(change) => self.change_cluster(change),
         }
     }
@@ -87,12 +88,12 @@ impl Replication {
         self.groups.form_cluster(url).map_err(|e| refusal(&e, About::group("")))
     }
 
-    fn give(&self, command: Command, about: About<'_>) -> Result<()> {
+    pub(super) fn give(&self, command: Command, about: About<'_>) -> Result<()> {
         self.groups.command(command, TIMEOUT).map_err(|e| refusal(&e, about))
     }
 
     /// A group's configuration by name; those of mirroring sessions have none that could be said.
-    fn config(&self, group: &str) -> Result<GroupConfig> {
+    pub(super) fn config(&self, group: &str) -> Result<GroupConfig> {
         let groups = self.groups.state().groups.into_iter();
         let found = groups.filter(|g| !super::states::is_mirroring(g)).map(|g| g.config);
         found.into_iter().find(|c| c.name.eq_ignore_ascii_case(group)).ok_or_else(|| errors::no_group(group))
@@ -330,6 +331,8 @@ fn refusal(failure: &CommandFailure, about: About<'_>) -> Box<SqlError> {
         | CommandError::MemberHasReplicas
         | CommandError::LastMember
         | CommandError::ClusterTimedOut => errors::cluster_change_refused(refused),
+        CommandError::InDistributed => errors::distributed_on_same(group),
+        CommandError::HasDatabases => errors::distributed_not_empty(group, server),
         CommandError::ConfigurationOnly => errors::configuration_only_primary(server),
         CommandError::NoQuorum => errors::no_cluster_quorum(group),
         CommandError::FailoverTimedOut | CommandError::Failed => errors::failover_failed(group),

@@ -80,7 +80,7 @@ impl ServerHost {
             group: Some(config.name.clone()),
             session: session_of(config),
             database: database.and_then(|d| config.database(d)).map(|d| d.name.clone()),
-            replica: replica.and_then(|r| config.replica(r)).map(|r| r.server_name.clone()),
+            replica: replica.and_then(|r| name_of(config, r)),
         }
     }
 
@@ -233,6 +233,13 @@ impl Host for ServerHost {
             engine.release_place(place.id);
         }
     }
+}
+
+/// The server name of a replica, or the name of the group that follows as one.
+fn name_of(config: &GroupConfig, replica: ReplicaId) -> Option<String> {
+    let member = || config.distributed.as_ref()?.members.iter().find(|m| m.id == replica);
+    let own = config.replica(replica).map(|r| r.server_name.clone());
+    own.or_else(|| member().map(|m| m.group.clone()))
 }
 
 /// The database whose mirroring session a group is.

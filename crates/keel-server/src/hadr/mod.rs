@@ -12,6 +12,7 @@
 mod cluster;
 mod commands;
 mod convert;
+mod distributed;
 mod health;
 mod host;
 mod keys;

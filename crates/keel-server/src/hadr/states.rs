@@ -36,6 +36,7 @@ pub(super) fn state(replication: &Replication) -> HadrState {
     HadrState {
         manager_status: 1,
         groups: groups.map(|g| picture.group(g)).collect(),
+        distributed: seen.groups.iter().filter_map(|g| picture.distributed(g)).collect(),
         mirroring: sessions.filter_map(|g| picture.mirroring(g)).collect(),
         expected: super::mirroring::expected(replication, &picture),
         connections: seen.peers.iter().filter(|p| p.connected).map(connection).collect(),
@@ -57,6 +58,15 @@ fn connection(peer: &PeerState) -> EndpointConnection {
         address: peer.address,
         traffic: replica_counters(peer),
     }
+}
+
+/// Whom a seeding is between: the local group's status, and the other side as the views name it.
+struct Sides<'a> {
+    status: &'a GroupStatus,
+    /// The group, or the distributed one when the other side belongs to its other member.
+    group: keel_cluster::GroupId,
+    remote: keel_cluster::ReplicaId,
+    name: &'a str,
 }
 
 pub(super) struct Picture<'a> {
@@ -118,7 +128,7 @@ pub(super) fn local_ticks(unix_nanos: i128) -> i64 {
 }
 
 impl Picture<'_> {
-    fn operational(&self, g: &GroupStatus) -> hadr::OperationalState {
+    pub(super) fn operational(&self, g: &GroupStatus) -> hadr::OperationalState {
         let waits = g.role == RoleStatus::Resolving && g.config.options.cluster_type.is_by_vote();
         match waits && self.no_quorum {
             true => hadr::OperationalState::FailedNoQuorum,
@@ -141,6 +151,7 @@ impl Picture<'_> {
             epoch: config.stamp.epoch.0,
             primary: primary.map(|r| r.server_name.clone()),
             role: role(g.role),
+            forwards: config.forwards(),
             replicas: config.replicas.iter().map(|r| self.replica(g, r)).collect(),
             databases: config
                 .databases
@@ -196,7 +207,7 @@ impl Picture<'_> {
 
     pub(super) fn local_copy(&self, g: &GroupStatus, d: &DatabaseStatus) -> DatabaseReplicaState {
         let copy = self.copy(d.database);
-        let primary = g.role == RoleStatus::Primary;
+        let primary = g.role == RoleStatus::Primary && !g.config.forwards();
         let times = self.samples.times(d.database, g.me);
         let at = |lsn: keel_base::Lsn, time: Option<i128>| Some((lsn.0, time.map(local_ticks)));
         let committed = |lsn: keel_base::Lsn| at(lsn, self.samples.committed_at(d.database, lsn.0));
@@ -327,27 +338,38 @@ impl Picture<'_> {
     }
 
     /// Group, and the other side's replica, of a seeding; none of a mirroring session's.
-    fn sides(&self, s: &SeedingState) -> Option<(&GroupStatus, &keel_cluster::Replica)> {
+    fn sides(&self, s: &SeedingState) -> Option<Sides<'_>> {
         let g = self.seen.groups.iter().find(|g| g.config.database(s.database).is_some())?;
         if is_mirroring(g) {
             return None;
         }
-        Some((g, g.config.replica_of(s.peer)?))
+        if let Some(replica) = g.config.replica_of(s.peer) {
+            return Some(Sides {
+                status: g,
+                group: g.config.id,
+                remote: replica.id,
+                name: &replica.server_name,
+            });
+        }
+        let distributed = g.config.distributed.as_ref()?;
+        let other = distributed.other()?;
+        Some(Sides { status: g, group: distributed.id, remote: other.id, name: &other.group })
     }
 
     fn seeding(&self) -> Vec<SeedingAttempt> {
         let row = |s: &SeedingState| {
-            let (g, replica) = self.sides(s)?;
-            let status = g.databases.iter().find(|d| d.database == s.database).and_then(|d| {
-                let of = |c: &&CopyStatus| c.replica == replica.id;
+            let sides = self.sides(s)?;
+            let mut databases = sides.status.databases.iter();
+            let status = databases.find(|d| d.database == s.database).and_then(|d| {
+                let of = |c: &&CopyStatus| c.replica == sides.remote;
                 if s.is_source { d.copies.iter().find(of)?.seeding } else { d.seeding }
             });
             Some(SeedingAttempt {
                 start: local_ticks(s.started),
                 completion: s.ended.map(local_ticks),
-                group: convert::guid(g.config.id.0),
+                group: convert::guid(sides.group.0),
                 database: convert::guid(s.database.0),
-                remote_replica: convert::guid(replica.id.0),
+                remote_replica: convert::guid(sides.remote.0),
                 operation: convert::guid(s.operation),
                 is_source: s.is_source,
                 current_state: current_state(&s.outcome),
@@ -367,7 +389,7 @@ impl Picture<'_> {
                 local_id: convert::guid(s.operation),
                 remote_id: convert::guid(s.operation),
                 database: s.name.clone(),
-                remote_machine: self.sides(s)?.1.server_name.clone(),
+                remote_machine: self.sides(s)?.name.to_owned(),
                 is_source: s.is_source,
                 internal_state: match (&s.outcome, s.is_source) {
                     (SeedingOutcome::Running, true) => "ReadingAndSendingData",

@@ -15,7 +15,7 @@ fn state(info: &Info) -> Arc<HadrState> {
 pub(super) fn is_primary_replica(info: &Info, args: &[Value]) -> Result<Value> {
     let state = state(info);
     let group = text(args, 0).and_then(|name| state.group_of(name));
-    Ok(group.map_or(Value::Null, |(group, _)| Value::Bit(group.role == Role::Primary)))
+    Ok(group.map_or(Value::Null, |(group, _)| Value::Bit(group.writes())))
 }
 
 /// Whether a backup job should run here. Advisory: BACKUP never asks.

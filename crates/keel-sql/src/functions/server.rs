@@ -225,7 +225,7 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         "updateability" => {
             let follows = info.engine.hadr().is_some_and(|h| {
                 let state = h.state();
-                state.group_of(&entry.name()).is_some_and(|(g, _)| g.role != crate::hadr::Role::Primary)
+                state.group_of(&entry.name()).is_some_and(|(g, _)| !g.writes())
             });
             variant_text(if settings.read_only || entry.is_standby() || follows {
                 "READ_ONLY"

@@ -51,13 +51,14 @@ impl Rotation {
 pub fn login(state: &HadrState, database: &str, intent: Intent, rotation: &Rotation) -> Result<Access> {
     state.mirroring_access(database)?;
     let Some((group, member)) = state.group_of(database) else { return Ok(Access::Here) };
-    match group.role {
+    match group.database_role() {
         Role::Resolving => Err(resolving(group, database)),
         Role::Primary => primary(group, member.id, database, intent, rotation),
         Role::Secondary => {
             let local = local(group, database)?;
             let all = local.spec.secondary_connections == SecondaryConnections::All;
             if all
+                && !group.forwards
                 && !intent.read_only
                 && intent.can_route
                 && let Some(url) = read_write_url(group)
@@ -74,7 +75,7 @@ pub fn login(state: &HadrState, database: &str, intent: Intent, rotation: &Rotat
 pub fn session(state: &HadrState, database: &str, read_only_intent: bool) -> Result<()> {
     state.mirroring_access(database)?;
     let Some((group, member)) = state.group_of(database) else { return Ok(()) };
-    match group.role {
+    match group.database_role() {
         Role::Resolving => Err(resolving(group, database)),
         Role::Primary => {
             let refused = read_only_intent

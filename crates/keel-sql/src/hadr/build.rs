@@ -11,7 +11,7 @@ use keel_types::SqlError;
 use keel_types::error::Result;
 
 /// A word that is not an option here.
-fn syntax(near: &str) -> Box<SqlError> {
+pub(super) fn syntax(near: &str) -> Box<SqlError> {
     SqlError::new(102, 15, 1, format!("Incorrect syntax near '{near}'."))
 }
 
@@ -19,7 +19,7 @@ fn word(option: &Opt) -> String {
     option.value.text().unwrap_or("").to_ascii_uppercase()
 }
 
-fn parsed<T>(option: &Opt, parse: fn(&str) -> Option<T>) -> Result<T> {
+pub(super) fn parsed<T>(option: &Opt, parse: fn(&str) -> Option<T>) -> Result<T> {
     parse(&word(option)).ok_or_else(|| syntax(option.value.text().unwrap_or(&option.name)))
 }
 
@@ -65,7 +65,6 @@ pub fn group(
     databases: &[ast::Ident],
     replicas: &[ast::ReplicaSpec],
     listener: Option<&ast::ListenerSpec>,
-    distributed: bool,
 ) -> Result<GroupSpec> {
     if name.is_empty() || name.chars().count() > 128 {
         return Err(errors::bad_group_name(name));
@@ -87,9 +86,6 @@ pub fn group(
         databases: databases.iter().map(|d| d.text.to_string()).collect(),
         listener: None,
     };
-    if distributed {
-        return Err(errors::distributed());
-    }
     let has = |name: &str| options.iter().any(|option| option.name == name);
     let contained = has("CONTAINED");
     if has("REUSE_SYSTEM_DATABASES") && has("AUTOSEEDING_SYSTEM_DATABASES") {
@@ -99,7 +95,6 @@ pub fn group(
         match option.name.as_str() {
             "CLUSTER_TYPE" => spec.cluster_type = parsed(option, ClusterType::parse)?,
             "BASIC" => spec.basic = true,
-            "DISTRIBUTED" => return Err(errors::distributed()),
             "CONTAINED" => spec.contained = spec.contained.or(Some(Containment::New)),
             // They are seeded in any case.
             "AUTOSEEDING_SYSTEM_DATABASES" if contained => {}
@@ -277,7 +272,7 @@ fn plain_option(o: &Opt, server: &str, group: &str, operation: &str) -> Result<R
             || errors::bad_session_timeout(operation, server),
             |n| n >= 5,
         )?),
-        "LISTENER_URL" => return Err(errors::distributed()),
+        "LISTENER_URL" => return Err(errors::listener_url_of_replica()),
         name => return Err(syntax(name)),
     })
 }

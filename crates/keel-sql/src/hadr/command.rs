@@ -61,6 +61,15 @@ pub enum HadrCommand {
         /// What is to be done.
         change: super::mirroring::Change,
     },
+    /// About a distributed group.
+    Distributed {
+        /// Its name.
+        name: String,
+        /// The local group that is, or becomes, a member of it.
+        local: String,
+        /// What is to be done.
+        change: super::distributed::DistributedChange,
+    },
     /// About the cluster the groups live in.
     Cluster(super::cluster::ClusterChange),
 }

@@ -223,8 +223,44 @@ error_functions! {
     configuration_only_required(group) = 47108, 16, 1, "Availability group '{group}' has a configuration only replica: it must have two synchronous-commit replicas, and REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT must be 0.";
     /// NONE: no FAILOVER.
     none_supports_force(group) = 47122, 16, 1, "Cannot failover an availability replica for availability group '{group}' since it has CLUSTER_TYPE = NONE. Only force failover is supported in this version of SQL Server.";
-    /// DISTRIBUTED and its statements.
-    distributed() = 19497, 16, 1, "Distributed availability groups are not supported in this version of Evenkeel.";
+    /// DISTRIBUTED with something else.
+    distributed_conflict() = 19497, 16, 1, "Conflicting options: DISTRIBUTED cannot be combined with any other option of an availability group.";
+    /// AVAILABILITY GROUP ON without it.
+    distributed_unsaid() = 19498, 16, 1, "To create a distributed availability group, specify the DISTRIBUTED option.";
+    /// LISTENER_URL is bad or missing.
+    bad_listener_url(url) = 19499, 16, 1, "The specified listener URL '{url}' is invalid. It must be of the form 'TCP://system-address:port', with the port of the database mirroring endpoint.";
+    /// Neither member is here.
+    no_local_member() = 19501, 16, 1, "None of the specified availability groups exists on this instance. One of the members of a distributed availability group must be here.";
+    /// It is here already.
+    distributed_exists(group) = 19502, 16, 1, "Cannot create a distributed availability replica for availability group '{group}'. There is one on this instance already.";
+    /// The local group takes its databases from another one.
+    distributed_as_secondary(group) = 19503, 16, 1, "Cannot create a distributed availability replica for availability group '{group}'. The local availability group takes part in another distributed availability group as its secondary.";
+    /// FAILOVER.
+    distributed_force_only(group) = 19504, 16, 1, "Cannot fail over the distributed availability group '{group}' by FAILOVER. Use SET (ROLE = SECONDARY) on the global primary and FORCE_FAILOVER_ALLOW_DATA_LOSS on the forwarder.";
+    /// One distributed group for each group.
+    distributed_on_same(group) = 19507, 16, 1, "Cannot create a distributed availability replica for availability group '{group}'. The local availability group is a member of a distributed availability group already, or both members are on this instance.";
+    /// MODIFY of a stranger.
+    no_distributed_member(member, group) = 19508, 16, 1, "ALTER AVAILABILITY GROUP MODIFY AVAILABILITY GROUP failed. Availability group '{member}' is no member of the distributed availability group '{group}'.";
+    /// The name is that of another group.
+    distributed_name_taken(group) = 19509, 16, 1, "Cannot create the distributed availability group '{group}'. An availability group of the same name exists.";
+    /// There is none.
+    no_distributed(group) = 19510, 16, 1, "The distributed availability group '{group}' does not exist.";
+    /// JOIN of a group with databases.
+    distributed_not_empty(group, local) = 19511, 16, 1, "Cannot join distributed availability group '{group}'. The local availability group '{local}' contains one or more databases. Remove them, or join with an empty availability group.";
+    /// MODIFY AVAILABILITY GROUP of another kind of group.
+    not_distributed(group) = 19512, 16, 1, "The requested operation applies only to distributed availability groups, and '{group}' is none.";
+    /// What only other groups do.
+    distributed_refused(group) = 19512, 16, 2, "The requested operation is not one of a distributed availability group, and '{group}' is one. Use the availability groups that are its members.";
+    /// BASIC.
+    distributed_basic(group) = 19513, 16, 1, "Cannot create a distributed availability replica for availability group '{group}'. A distributed availability group cannot be built on a basic availability group.";
+    /// FAILOVER_MODE.
+    distributed_manual_only(member) = 35277, 16, 1, "The failover mode of availability group '{member}' cannot be automatic: a distributed availability group supports FAILOVER_MODE = MANUAL only.";
+    /// CONTAINED.
+    distributed_contained(group) = 47129, 16, 1, "Cannot create a distributed availability replica for availability group '{group}'. A contained availability group cannot be a member of a distributed one.";
+    /// SET (ROLE = SECONDARY), and something would be lost.
+    forwarder_not_ready(group) = 41142, 16, 35, "The primary role of distributed availability group '{group}' was not given up: the forwarder does not hold every database to its end. Set both members to SYNCHRONOUS_COMMIT, and repeat the command when is_failover_ready in sys.dm_hadr_database_replica_cluster_states is 1 for both.";
+    /// LISTENER_URL of a replica.
+    listener_url_of_replica() = 19512, 16, 3, "LISTENER_URL is an option of the members of a distributed availability group.";
     /// CONTAINED and BASIC.
     contained_basic() = 47123, 16, 1, "A contained availability group has at least three databases and cannot be a basic one.";
     /// REUSE_SYSTEM_DATABASES by itself.

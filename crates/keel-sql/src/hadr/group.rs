@@ -4,7 +4,7 @@ use super::command::{Caller, GroupChange, HadrCommand};
 use super::config::{AvailabilityMode, ClusterType, Containment, EndpointState, GroupSpec, ReplicaSpec};
 use super::contained::{ContainedGroup, system_databases};
 use super::state::{GroupState, HadrState, JoinState, Role, SyncState};
-use super::{Guid, Hadr, ReplicaChange, build, check, errors};
+use super::{Guid, Hadr, ReplicaChange, build, check, distributed, errors};
 use crate::catalog::fold;
 use crate::engine::MASTER;
 use crate::run::Runner;
@@ -84,10 +84,15 @@ impl Runner<'_> {
         if matches!(s.action, Action::Create { .. } | Action::Join { .. }) {
             self.info.engine.begin_group_health();
         }
+        if let Some(command) = distributed::command(&state, name, &s.action)? {
+            if matches!(s.action, Action::Create { .. } | Action::JoinDistributed(_)) {
+                self.warn_without_endpoint()?;
+            }
+            return self.ask(&*hadr, command);
+        }
         match &s.action {
-            Action::Create { options, databases, replicas, listener, members } => {
-                let distributed = !members.is_empty();
-                let spec = build::group(name, options, databases, replicas, listener.as_ref(), distributed)?;
+            Action::Create { options, databases, replicas, listener, .. } => {
+                let spec = build::group(name, options, databases, replicas, listener.as_ref())?;
                 self.check_new_group(&state, &spec)?;
                 match spec.contained {
                     Some(how) => self.create_contained(&*hadr, spec, how),
@@ -236,7 +241,6 @@ impl Runner<'_> {
                         .ok_or_else(|| errors::cluster_type_mismatch(name))?,
                 }
             }
-            Action::JoinDistributed(_) | Action::ModifyDistributed(_) => return Err(errors::distributed()),
             Action::GrantCreateAnyDatabase | Action::DenyCreateAnyDatabase => {
                 let group = check::member(state, name)?;
                 if group
@@ -287,7 +291,12 @@ impl Runner<'_> {
             Action::RemoveListener(dns) => GroupChange::RemoveListener(
                 listener(check::primary(state, name)?, dns)?.spec.dns_name.clone(),
             ),
-            Action::Create { .. } | Action::Drop => unreachable!("are not changes"),
+            Action::Create { .. }
+            | Action::Drop
+            | Action::JoinDistributed(_)
+            | Action::ModifyDistributed(_) => {
+                unreachable!("went another way")
+            }
         }))
     }
 
@@ -391,7 +400,7 @@ impl Runner<'_> {
             }
             ast::HadrAction::Off => {
                 let (group, _) = member.ok_or_else(|| errors::not_joined("OFF", &database))?;
-                if group.role == Role::Primary {
+                if group.writes() {
                     return Err(errors::join_on_primary(&database, &group.spec.name));
                 }
                 HadrCommand::LeaveDatabase { database }
@@ -429,14 +438,14 @@ impl Runner<'_> {
     fn has_left(&self, group: &GroupState, member: Guid, database: &str) -> bool {
         let joined = group.local().and_then(|r| r.database(member)).is_some_and(|copy| copy.joined);
         let restoring = self.info.engine.database(database).is_some_and(|entry| entry.is_restoring());
-        group.role != Role::Primary && !joined && restoring
+        !group.writes() && !joined && restoring
     }
 }
 
 fn check_join(group: &GroupState, database: &str) -> Result<()> {
     let name = &group.spec.name;
     let member = group.database(database).ok_or_else(|| errors::join_unknown_database(database, name))?;
-    if group.role == Role::Primary {
+    if group.writes() {
         return Err(errors::join_on_primary(database, name));
     }
     let copy = group.local().and_then(|r| r.database(member.id));

@@ -19,6 +19,7 @@
 //! | [`build`], [`check`] | statements' options, and the product's rules about them |
 //! | `group`, `endpoint`, `certificate` | the statements |
 //! | [`contained`] | contained groups: what `master` and `msdb` are to those in a group's context |
+//! | [`distributed`] | distributed groups: which statement is allowed when, what they ask for |
 //! | [`store`] | endpoints, certificates and the master key in master |
 //! | [`access`] | who may use a group's database, and read-only routing |
 //! | [`mirroring`], `partner` | database mirroring: what sessions are, which statement is allowed when; the statements |
@@ -36,6 +37,7 @@ pub mod cluster;
 pub mod command;
 pub mod config;
 pub mod contained;
+pub mod distributed;
 mod endpoint;
 pub mod errors;
 mod group;
@@ -54,6 +56,7 @@ pub use config::{
     SecondaryConnections, SeedingMode,
 };
 pub use contained::ContainedGroup;
+pub use distributed::{DistributedChange, DistributedMember, DistributedState};
 pub use mirroring::{Expected, Mirroring, Partner};
 pub use state::{
     CommitLatency, ConnectError, DatabaseReplicaState, EndpointConnection, GroupDatabase, GroupState,

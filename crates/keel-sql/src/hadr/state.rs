@@ -136,6 +136,8 @@ pub struct HadrState {
     pub manager_status: u8,
     /// Groups this instance is a member of.
     pub groups: Vec<GroupState>,
+    /// Distributed groups that one of them is a member of.
+    pub distributed: Vec<super::distributed::DistributedState>,
     /// Mirroring sessions that this instance is a partner or the witness of.
     pub mirroring: Vec<super::mirroring::Mirroring>,
     /// Mirroring sessions that it is to be the mirror of, before they begin.
@@ -178,6 +180,8 @@ pub struct GroupState {
     pub primary: Option<String>,
     /// Role here.
     pub role: Role,
+    /// It takes its databases' log from the other member of a distributed group: its primary is the forwarder, and writes nothing.
+    pub forwards: bool,
     /// Replicas in configured order.
     pub replicas: Vec<ReplicaState>,
     /// Databases in configured order.
@@ -534,6 +538,21 @@ impl GroupState {
     #[must_use]
     pub fn database(&self, name: &str) -> Option<&GroupDatabase> {
         self.databases.iter().find(|d| same(&d.name, name))
+    }
+
+    /// Its databases are written here.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.role == Role::Primary && !self.forwards
+    }
+
+    /// What its databases are here: those of a forwarder are a secondary's.
+    #[must_use]
+    pub fn database_role(&self) -> Role {
+        match self.role {
+            Role::Primary if self.forwards => Role::Secondary,
+            role => role,
+        }
     }
 
     /// A replica by server name.

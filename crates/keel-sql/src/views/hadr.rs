@@ -5,7 +5,7 @@ use super::{
     bit, date, int, text,
 };
 use crate::hadr::state::ListenerState;
-use crate::hadr::{GroupState, Guid, HadrState, ReplicaState, lsn};
+use crate::hadr::{DistributedState, GroupState, Guid, HadrState, ReplicaState, lsn};
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     ], routing_lists),
     view("dm_hadr_name_id_map", &[
         ("ag_name", N256), ("ag_id", GUID), ("ag_resource_id", N256), ("ag_group_id", N256),
-    ], |cx| state(cx).groups.iter().map(|g| {
+    ], |cx| state(cx).all_groups().map(|g| {
         vec![text(g.spec.name.as_str()), guid(g.id), guid_text(g.id), guid_text(g.id)]
     }).collect()),
     view("dm_hadr_instance_node_map", &[
@@ -90,6 +90,8 @@ pub(super) static VIEWS: &[SystemView] = &[
     ], |cx| each_replica(cx, |g, r| {
         vec![text(g.spec.name.as_str()), text(r.spec.server.as_str()), text(machine_of(&r.spec.server))]
     })),
+    view("fn_hadr_distributed_ag_replica", &[("replica_id", GUID)], distributed_replica),
+    view("fn_hadr_distributed_ag_database_replica", &[("group_database_id", GUID)], distributed_database),
     view("dm_hadr_availability_replica_cluster_states", &[
         ("replica_id", GUID), ("replica_server_name", N256), ("group_id", GUID), ("join_state", TINY), ("join_state_desc", DESC),
     ], |cx| each_replica(cx, |g, r| vec![
@@ -120,7 +122,7 @@ pub(super) fn each_replica(
     row: impl Fn(&GroupState, &ReplicaState) -> Vec<Value>,
 ) -> Rows {
     let state = state(cx);
-    state.groups.iter().flat_map(|g| g.replicas.iter().map(|r| row(g, r))).collect()
+    state.all_groups().flat_map(|g| g.replicas.iter().map(|r| row(g, r))).collect()
 }
 
 fn common(g: &GroupState) -> Vec<Value> {
@@ -139,14 +141,14 @@ fn common(g: &GroupState) -> Vec<Value> {
 }
 
 fn groups_cluster(cx: &ViewContext<'_>) -> Rows {
-    state(cx).groups.iter().map(common).collect()
+    state(cx).all_groups().map(common).collect()
 }
 
 fn groups(cx: &ViewContext<'_>) -> Rows {
-    let row = |g: &GroupState| {
+    let row = |g: &GroupState, distributed: bool| {
         let s = &g.spec;
         let mut row = common(g);
-        row.extend([int(2), bit(s.basic), bit(s.dtc_per_database), bit(s.db_failover), bit(false)]);
+        row.extend([int(2), bit(s.basic), bit(s.dtc_per_database), bit(s.db_failover), bit(distributed)]);
         row.extend([int(s.cluster_type.number()), text(s.cluster_type.word().to_lowercase())]);
         row.extend([
             int(s.required_synchronized_secondaries),
@@ -156,7 +158,9 @@ fn groups(cx: &ViewContext<'_>) -> Rows {
         row.push(s.cluster_connection_options.as_deref().map_or(NULL, text));
         row
     };
-    state(cx).groups.iter().map(row).collect()
+    let state = state(cx);
+    let groups = state.groups.iter().map(|g| row(g, false));
+    groups.chain(state.distributed.iter().map(|d| row(&d.group, true))).collect()
 }
 
 fn optional_date(ticks: Option<i64>) -> Value {
@@ -166,7 +170,7 @@ fn optional_date(ticks: Option<i64>) -> Value {
 fn replicas(cx: &ViewContext<'_>) -> Rows {
     let state = state(cx);
     let mut rows = Vec::new();
-    for g in &state.groups {
+    for g in state.all_groups() {
         for (i, r) in g.replicas.iter().enumerate() {
             let s = &r.spec;
             let metadata = if r.is_local { int(65_536 + i as i64) } else { NULL };
@@ -190,7 +194,7 @@ fn replicas(cx: &ViewContext<'_>) -> Rows {
 fn databases(cx: &ViewContext<'_>) -> Rows {
     let state = state(cx);
     let mut rows = Vec::new();
-    for g in &state.groups {
+    for g in state.all_groups() {
         for d in &g.databases {
             let truncation = g.local().and_then(|r| r.database(d.id)?.positions.truncation);
             rows.push(vec![
@@ -202,6 +206,35 @@ fn databases(cx: &ViewContext<'_>) -> Rows {
         }
     }
     rows
+}
+
+/// The arguments of a function over a distributed group: that group, and an identity in it.
+fn distributed_arguments(cx: &ViewContext<'_>, state: &HadrState) -> Option<(DistributedState, Guid)> {
+    let argument = |n: usize| match cx.args.get(n) {
+        Some(Value::Guid(id)) => Some(*id),
+        _ => None,
+    };
+    let id = argument(0)?;
+    let found = state.distributed.iter().find(|d| d.group.id == id)?;
+    Some((found.clone(), argument(1)?))
+}
+
+/// `fn_hadr_distributed_ag_replica(lag_id, replica_id)`: the replica of the local group that stands for a member.
+fn distributed_replica(cx: &ViewContext<'_>) -> Rows {
+    let state = state(cx);
+    let Some((found, member)) = distributed_arguments(cx, &state) else { return Rows::new() };
+    let is_local = found.group.replicas.iter().any(|r| r.is_local && r.id == member);
+    let local = state.group(&found.local).filter(|_| is_local);
+    let primary = local.and_then(|g| g.replica(g.primary.as_deref()?));
+    primary.map(|r| vec![guid(r.id)]).into_iter().collect()
+}
+
+/// `fn_hadr_distributed_ag_database_replica(lag_id, database_id)`: the database of the local group that it is.
+fn distributed_database(cx: &ViewContext<'_>) -> Rows {
+    let state = state(cx);
+    let Some((found, database)) = distributed_arguments(cx, &state) else { return Rows::new() };
+    let known = found.group.databases.iter().filter(|d| d.id == database);
+    known.map(|d| vec![guid(d.id)]).collect()
 }
 
 fn each_listener(cx: &ViewContext<'_>, rows: impl Fn(&GroupState, &ListenerState) -> Rows) -> Rows {

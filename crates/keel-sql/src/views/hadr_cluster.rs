@@ -140,7 +140,7 @@ fn estimates(cx: &ViewContext<'_>) -> Rows {
         opened.unwrap_or(0) / 1000
     };
     let mut rows = Vec::new();
-    for g in state(cx).groups.iter().filter(|g| g.role == Role::Primary) {
+    for g in state(cx).all_groups().filter(|g| g.role == Role::Primary) {
         let own = g.local().map(|r| r.spec.failover_mode);
         for r in g.replicas.iter().filter(|r| !r.is_local) {
             for (d, copy) in g.databases.iter().filter_map(|d| Some((d, r.database(d.id)?))) {

@@ -70,7 +70,7 @@ fn listeners(cx: &ViewContext<'_>) -> Rows {
 /// On a primary: every secondary copy, whether commits wait for it, and whether too few are synchronized for any commit.
 fn participants(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for g in state(cx).groups.iter().filter(|g| g.role == Role::Primary) {
+    for g in state(cx).all_groups().filter(|g| g.role == Role::Primary) {
         for d in &g.databases {
             let copies =
                 || g.replicas.iter().filter(|r| !r.is_local).filter_map(|r| Some((r, r.database(d.id)?)));
@@ -99,7 +99,7 @@ fn participants(cx: &ViewContext<'_>) -> Rows {
 
 fn latency(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for g in &state(cx).groups {
+    for g in state(cx).all_groups() {
         for r in &g.replicas {
             for copy in &r.databases {
                 let Some(CommitLatency {

@@ -129,12 +129,12 @@ fn group_states(cx: &ViewContext<'_>) -> Rows {
         row.extend(pair(Some((health.number(), health.word()))));
         row
     };
-    state(cx).groups.iter().map(row).collect()
+    state(cx).groups_with_states().map(row).collect()
 }
 
 fn replica_states(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for g in &state(cx).groups {
+    for g in state(cx).groups_with_states() {
         for r in known(g) {
             let role = r.role.unwrap_or(Role::Resolving);
             let mut row = vec![guid(r.id), guid(g.id), bit(r.is_local)];
@@ -162,7 +162,7 @@ fn each_copy<'a>(
     state: &'a HadrState,
     mut row: impl FnMut(&'a GroupState, &'a ReplicaState, &'a GroupDatabase, &'a DatabaseReplicaState),
 ) {
-    for g in &state.groups {
+    for g in state.groups_with_states() {
         for r in known(g) {
             for copy in &r.databases {
                 if let Some(d) = g.databases.iter().find(|d| d.id == copy.database) {
@@ -221,7 +221,7 @@ fn positions(copy: &DatabaseReplicaState, is_primary: bool) -> Vec<Value> {
 fn database_cluster_states(cx: &ViewContext<'_>) -> Rows {
     let state = state(cx);
     let mut rows = Vec::new();
-    for g in &state.groups {
+    for g in state.groups_with_states() {
         for r in known(g) {
             for d in &g.databases {
                 let copy = r.database(d.id);

@@ -11,11 +11,12 @@ use keel_sql::hadr::cluster::{
 use keel_sql::hadr::config::GroupSpec;
 use keel_sql::hadr::mirroring::Change;
 use keel_sql::hadr::{
-    AvailabilityMode, Caller, CertificateFacts, DatabaseReplicaState, Expected, GroupChange, GroupDatabase,
-    GroupState, Guid, Hadr, HadrCommand, HadrState, HealthEvent, JoinState, ListenerChange,
-    ListenerCondition, ListenerIp, ListenerSocket, ListenerSpec, ListenerState, ListenerWay, MadeCertificate,
-    Mirroring, OperationalState, Partner, Positions, ReplicaSpec, ReplicaState, Role, SuspendReason,
-    SyncState, build, errors,
+    AvailabilityMode, Caller, CertificateFacts, DatabaseReplicaState, DistributedChange, DistributedMember,
+    DistributedState, Expected, FailoverMode, GroupChange, GroupDatabase, GroupState, Guid, Hadr,
+    HadrCommand, HadrState, HealthEvent, JoinState, ListenerChange, ListenerCondition, ListenerIp,
+    ListenerSocket, ListenerSpec, ListenerState, ListenerWay, MadeCertificate, Mirroring, OperationalState,
+    Partner, Positions, PrimaryConnections, ReplicaSpec, ReplicaState, Role, SecondaryConnections,
+    SuspendReason, SyncState, build, errors,
 };
 use keel_types::error::Result;
 use parking_lot::Mutex;
@@ -53,6 +54,24 @@ fn listening(id: Guid, spec: ListenerSpec) -> ListenerState {
     };
     let sockets = spec.addresses.iter().enumerate().map(socket).collect();
     ListenerState { id, spec, sockets, way: ListenerWay::Served, sent_to: None }
+}
+
+/// A member of a distributed group, as its views name it.
+fn member_spec(member: &DistributedMember) -> ReplicaSpec {
+    ReplicaSpec {
+        server: member.group.clone(),
+        endpoint_url: member.listener_url.clone(),
+        availability_mode: member.availability_mode,
+        failover_mode: FailoverMode::Manual,
+        seeding_mode: member.seeding_mode,
+        backup_priority: 50,
+        session_timeout_seconds: 10,
+        primary_connections: PrimaryConnections::All,
+        secondary_connections: SecondaryConnections::No,
+        read_only_routing_url: None,
+        read_only_routing_list: Vec::new(),
+        read_write_routing_url: None,
+    }
 }
 
 /// A copy that follows at once.
@@ -235,6 +254,7 @@ impl Inner {
             epoch: 1,
             primary: Some(server.to_owned()),
             role: Role::Primary,
+            forwards: false,
             replicas,
             databases: Vec::new(),
             listeners,
@@ -245,6 +265,51 @@ impl Inner {
             self.add_database(self.state.groups.len() - 1, &database);
         }
         self.log(&name, "RESOLVING_NORMAL -> PRIMARY_NORMAL: CREATE".to_owned());
+    }
+
+    fn distributed(&mut self, name: String, local: String, change: DistributedChange) {
+        let at = self.state.distributed.iter().position(|d| d.group.spec.name == name);
+        let role = match &change {
+            DistributedChange::Create { .. } | DistributedChange::ForceFailover => Role::Primary,
+            DistributedChange::Join { .. } => Role::Secondary,
+            DistributedChange::RoleSecondary => Role::Resolving,
+            _ => at.map_or(Role::Primary, |at| self.state.distributed[at].group.role),
+        };
+        match (change, at) {
+            (DistributedChange::Create { members } | DistributedChange::Join { members }, _) => {
+                let group = self.distributed_group(name, &local, &members);
+                self.state.distributed.push(DistributedState { local: local.clone(), group, leads: true });
+            }
+            (DistributedChange::Modify { members }, Some(at)) => {
+                let replicas = &mut self.state.distributed[at].group.replicas;
+                for (replica, member) in replicas.iter_mut().zip(&members) {
+                    replica.spec = member_spec(member);
+                }
+            }
+            (DistributedChange::Required(n), Some(at)) => {
+                self.state.distributed[at].group.spec.required_synchronized_secondaries = n;
+            }
+            (DistributedChange::Drop, Some(at)) => {
+                self.state.distributed.remove(at);
+            }
+            _ => {}
+        }
+        let kept = self.state.distributed.iter_mut().find(|d| d.local == local);
+        let forwards = kept.map(|d| d.group.role = role).is_some() && role != Role::Primary;
+        self.state.groups.iter_mut().filter(|g| g.spec.name == local).for_each(|g| g.forwards = forwards);
+    }
+
+    fn distributed_group(&mut self, name: String, local: &str, members: &[DistributedMember]) -> GroupState {
+        let of = self.state.groups.iter().find(|g| g.spec.name == local).expect("was checked").clone();
+        let replicas =
+            members.iter().map(|m| self.replica(member_spec(m), m.group == local)).collect::<Vec<_>>();
+        GroupState {
+            id: self.id(),
+            spec: GroupSpec { name, required_synchronized_secondaries: 0, ..of.spec.clone() },
+            replicas,
+            listeners: Vec::new(),
+            ..of
+        }
     }
 
     fn become_(&mut self, at: usize, server: &str, role: Role) {
@@ -387,6 +452,7 @@ impl Hadr for Fake {
                 }
             }
             HadrCommand::DropEndpoint => {}
+            HadrCommand::Distributed { name, local, change } => inner.distributed(name, local, change),
             HadrCommand::Cluster(ClusterChange::RemoveNode { name }) if name != "N2" => {
                 return Err(errors::no_cluster_node(name));
             }

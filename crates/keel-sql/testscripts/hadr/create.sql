@@ -66,10 +66,6 @@ create availability group ag with (required_synchronized_secondaries_to_commit =
 GO
 create availability group ag with (dtc_support = per_server) for replica on N'EVENKEEL' with (endpoint_url = N'TCP://n1:5022', availability_mode = synchronous_commit, failover_mode = manual)
 GO
-create availability group ag with (distributed) availability group on
-  N'a' with (listener_url = N'TCP://a:5022', availability_mode = synchronous_commit, failover_mode = manual, seeding_mode = automatic),
-  N'b' with (listener_url = N'TCP://b:5022', availability_mode = synchronous_commit, failover_mode = manual, seeding_mode = automatic)
-GO
 -- Databases.
 create availability group ag for database nowhere replica on N'EVENKEEL' with (endpoint_url = N'TCP://n1:5022', availability_mode = synchronous_commit, failover_mode = manual)
 GO

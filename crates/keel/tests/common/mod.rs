@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub mod ledger;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -86,6 +86,7 @@ fn state(role: Role) -> HadrState {
         epoch: 1,
         primary: Some(if role == Role::Primary { "N1" } else { "N2" }.to_owned()),
         role,
+        forwards: false,
         replicas: vec![replica(1, role, true), replica(2, other, false), replica(3, Role::Secondary, false)],
         databases: vec![GroupDatabase { id: DATABASE, name: "shop".to_owned() }],
         listeners: Vec::new(),
