@@ -17,7 +17,8 @@ use crate::message::{GroupBeat, Msg, RefuseReason};
 use crate::node::Cx;
 use crate::status::{SeedState, SeedStatus};
 use crate::timing::{
-    ASK_READY_AFTER, BACKOFF_FIRST, BACKOFF_MAX, GAP_FIRST, GAP_MAX, GAPS_TOLD, RETRY_AFTER, TAKE_OVER_MAX,
+    ASK_READY_AFTER, BACKOFF_FIRST, BACKOFF_MAX, GAP_FIRST, GAP_MAX, GAPS_TOLD, RETRY_AFTER, STARVED_AFTER,
+    TAKE_OVER_MAX,
 };
 use keel_base::{Epoch, Lsn};
 use std::time::Duration;
@@ -50,6 +51,8 @@ pub(crate) struct Feed {
     pub(crate) failures: u32,
     /// Where blocks did not follow on the log last, and how often in a row.
     pub(crate) gaps: (Lsn, u32),
+    /// How far the log was hardened and redone here when either last moved, and when that was.
+    pub(crate) moved: ([Lsn; 2], Duration),
     /// The primary's last refusal.
     pub(crate) refused: Option<RefuseReason>,
     /// A failure that is tried again without an operator.
@@ -74,6 +77,15 @@ impl Feed {
             Stage::Receiving(session, _) => Some(session),
             _ => None,
         }
+    }
+
+    /// Whether blocks have been lost, as it seems: with the log hardened and redone as far as `at`, no more comes of what is agreed on
+    /// up to `wanted`, and nothing is redone. (All that is hardened may not be: the end of an append may be among what is missing.)
+    fn is_starved(&mut self, at: [Lsn; 2], wanted: Lsn, now: Duration) -> bool {
+        if self.moved.0 != at || wanted <= at[0] {
+            self.moved = (at, now);
+        }
+        now.saturating_sub(self.moved.1) >= STARVED_AFTER
     }
 
     fn back_off(&mut self, now: Duration) {
@@ -145,6 +157,8 @@ impl Group {
             || self.local.may_create_databases && self.seeding_mode() == Some(SeedingMode::Automatic);
         let started = cx.now.saturating_sub(self.role_since) >= self.my_session_timeout();
         let Some(db) = self.databases.get_mut(&database) else { return };
+        let wanted = db.agreed.max(db.source_agreed);
+        let starved = db.feed.is_starved([db.hardened, db.applied], wanted, cx.now);
         match db.feed.stage {
             Stage::Idle if cx.now < db.feed.retry_at => {}
             Stage::Idle if db.open && !db.feed.reseed => {
@@ -167,6 +181,7 @@ impl Group {
             Stage::Receiving(_, confirmed) if cx.now.saturating_sub(confirmed) >= RETRY_AFTER * 2 => {
                 self.stop_feed(cx, database);
             }
+            Stage::Receiving(..) if starved => self.stop_feed(cx, database),
             Stage::Seeding(moved) if cx.now.saturating_sub(moved) >= RETRY_AFTER * 2 => {
                 db.feed.stage = Stage::Seeding(cx.now);
                 cx.send(primary, Msg::WantSeed { group, database, stamp });
@@ -290,6 +305,7 @@ impl Group {
         }
         db.acknowledged = Lsn::ZERO;
         db.feed.stage = Stage::Receiving(session, cx.now);
+        db.feed.moved.1 = cx.now;
         db.proven = true;
         db.feed.failures = 0;
         db.feed.trouble = None;

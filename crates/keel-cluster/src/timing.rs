@@ -17,6 +17,9 @@ pub(crate) const BACKOFF_MAX: Duration = Duration::from_secs(30);
 pub(crate) const GAP_FIRST: Duration = Duration::from_millis(50);
 /// Longest pause between two such tries: what stands in the way may be gone at any time, and asking costs one message.
 pub(crate) const GAP_MAX: Duration = Duration::from_secs(2);
+/// A copy that lacks what was agreed on, gets nothing, and redoes nothing: it asks for it again after this. Blocks were lost that
+/// nothing follows which would show it. Long enough for a block on the thinnest link.
+pub(crate) const STARVED_AFTER: Duration = Duration::from_secs(10);
 /// So many in a row are worth a line in the log.
 pub(crate) const GAPS_TOLD: u32 = 3;
 /// A planned failover that has not come to the point of no return by then is called off and writes go on.

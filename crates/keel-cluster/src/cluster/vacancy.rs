@@ -2,8 +2,8 @@
 //! time-out, which has to be long enough for everybody.
 //!
 //! Those who know it stand one after the other, in the order of their instances. A candidate that is not elected (its votes were
-//! split, or the disk that has to remember them is slow) stands again, after a longer time each time; who sees another's
-//! candidature waits for that to end.
+//! split, the disk that has to remember them is slow, or it lacks what the others have) stands again, and then lets the next one
+//! go first, and so on, after a longer time each time; who sees another's candidature waits for that to end.
 
 use super::{Cluster, Sight};
 use std::time::Duration;
@@ -39,8 +39,8 @@ impl Cluster {
             self.vacancy = None;
             return;
         }
-        let able = self.voters.iter().filter(|v| **v == cx.me || self.hears(cx.peers, **v, cx.now));
-        let rank = able.take_while(|v| **v != cx.me).count();
+        let able = || self.voters.iter().filter(|v| **v == cx.me || self.hears(cx.peers, **v, cx.now));
+        let (count, place) = (able().count().max(1), able().take_while(|v| **v != cx.me).count());
         let Some(store) = &mut self.store else { return };
         let fresh = Vacancy { turn: cx.now, term: store.term(), tries: 0 };
         let vacancy = self.vacancy.get_or_insert(fresh);
@@ -48,6 +48,8 @@ impl Cluster {
             // Somebody else does: that may end it.
             *vacancy = vacancy.next(cx.now, store.term());
         }
+        // Who was first twice is last the next time: it may be one that nobody can vote for.
+        let rank = (place + count - vacancy.tries as usize / 2 % count) % count;
         let turn = vacancy.turn + CAMPAIGN_STAGGER * u32::try_from(rank).unwrap_or(u32::MAX);
         if cx.now >= turn && store.campaign() {
             *vacancy = vacancy.next(cx.now, store.term());
