@@ -111,12 +111,16 @@ fn wait_for_turn(member: &Arc<Member>, config: &Config, signals: Signals) -> Res
     seat
 }
 
-/// Begins the process anew, as it was called: it has the instance no more, and waits with the others. Nothing of it goes on.
+/// Begins the process anew, as it was called: it has the instance no more, and waits with the others. Nothing of it goes on. When the
+/// program was replaced meanwhile it is the new one that waits.
 fn start_over() {
-    let program = std::env::current_exe();
-    let failed =
-        program.map(|program| std::process::Command::new(program).args(std::env::args_os().skip(1)).exec());
-    eprintln!("keel: the process cannot begin anew: {failed:?}");
+    let mut arguments = std::env::args_os();
+    let named = arguments.next().map(PathBuf::from);
+    let arguments: Vec<_> = arguments.collect();
+    for program in named.into_iter().chain(std::env::current_exe()) {
+        let failed = std::process::Command::new(&program).args(&arguments).exec();
+        eprintln!("keel: {} cannot be begun anew: {failed}", program.display());
+    }
     // Whatever happens the instance must not go on here.
     std::process::abort();
 }

@@ -80,6 +80,13 @@ pub struct Seat {
     pub(crate) free_for: Duration,
 }
 
+/// What came of a look at the lock.
+enum Look {
+    Taken(Seat),
+    /// Not now, with what is waited for if that is worth a word.
+    Wait(Option<String>),
+}
+
 impl Member {
     /// The machine as the configuration has it; `None` when the instance is no failover cluster instance.
     ///
@@ -120,47 +127,60 @@ impl Member {
     /// Waits until this machine has the instance. `say` takes what it waits for, whenever that changes.
     ///
     /// # Errors
-    /// When the shared directory cannot be read or written.
+    /// When the shared directory cannot be read or written at first. Later that is waited for too.
     pub fn wait(self: &Arc<Self>, config: &Config, say: &mut dyn FnMut(&str)) -> Result<Seat> {
         if let Some(address) = self.address {
             OwnAddress::give_back(address);
         }
-        let (mut said, mut free_since) = (String::new(), None::<Instant>);
-        let mut tell = |text: String| {
-            if text != said {
-                say(&text);
-                said = text;
-            }
-        };
+        let (mut said, mut free_since, mut looked) = (String::new(), None::<Instant>, false);
         loop {
-            self.sign(false).context("the shared directory cannot be written")?;
-            match DirectoryLock::attempt(&config.data)? {
-                Err(holder) => {
-                    free_since = None;
-                    tell(format!("waiting: {} has the instance", holder.node().unwrap_or("another process")));
+            let look = match self.look(config, &mut free_since) {
+                Err(e) if !looked => return Err(e),
+                Err(e) => Look::Wait(Some(format!("waiting: {e:#}"))),
+                Ok(look) => look,
+            };
+            looked = true;
+            match look {
+                Look::Taken(seat) => return Ok(seat),
+                Look::Wait(Some(text)) if text != said => {
+                    say(&text);
+                    said = text;
                 }
-                Ok((lock, before)) => {
-                    let free_for = free_since.get_or_insert_with(Instant::now).elapsed();
-                    let from = before.and_then(|holder| holder.node().map(str::to_owned));
-                    match self.judge(free_for, from.as_deref())? {
-                        Verdict::NoOwner => tell(format!(
-                            "waiting: {} is no possible owner of this instance; where it runs: EXEC sys.sp_keel_possible_owners N'…, {}'",
-                            self.node, self.node
-                        )),
-                        Verdict::Wait => {}
-                        Verdict::Take if !self.reaches_one() => {
-                            tell(format!("waiting: none of {} is reached", self.reach.join(", ")));
-                        }
-                        Verdict::Take => {
-                            lock.sign(&self.node)?;
-                            self.begin()?;
-                            return Ok(Seat { lock, member: Arc::clone(self), from, free_for });
-                        }
-                    }
-                }
+                Look::Wait(_) => {}
             }
             std::thread::sleep(LOOK_EVERY);
         }
+    }
+
+    /// Takes the instance, if it is free and this machine's turn.
+    fn look(self: &Arc<Self>, config: &Config, free_since: &mut Option<Instant>) -> Result<Look> {
+        self.sign(false).context("the shared directory cannot be written")?;
+        let (lock, before) = match DirectoryLock::attempt(&config.data)? {
+            Ok(free) => free,
+            Err(holder) => {
+                *free_since = None;
+                let holder = holder.node().unwrap_or("another process");
+                return Ok(Look::Wait(Some(format!("waiting: {holder} has the instance"))));
+            }
+        };
+        let free_for = free_since.get_or_insert_with(Instant::now).elapsed();
+        let from = before.and_then(|holder| holder.node().map(str::to_owned));
+        let text = match self.judge(free_for, from.as_deref())? {
+            Verdict::NoOwner => format!(
+                "waiting: {} is no possible owner of this instance; where it runs: EXEC sys.sp_keel_possible_owners N'…, {}'",
+                self.node, self.node
+            ),
+            Verdict::Wait => return Ok(Look::Wait(None)),
+            Verdict::Take if !self.reaches_one() => {
+                format!("waiting: none of {} is reached", self.reach.join(", "))
+            }
+            Verdict::Take => {
+                lock.sign(&self.node)?;
+                self.begin()?;
+                return Ok(Look::Taken(Seat { lock, member: Arc::clone(self), from, free_for }));
+            }
+        };
+        Ok(Look::Wait(Some(text)))
     }
 
     fn judge(&self, free_for: Duration, last: Option<&str>) -> std::io::Result<Verdict> {
