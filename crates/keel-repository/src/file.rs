@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes of a chunk: at least, about, at most. Small enough that a changed row costs little, large enough that a terabyte has an
-/// index that fits in memory (16 million chunks, about 40 bytes each).
+/// index that fits in memory (some 12 million chunks, 40 to 80 bytes each).
 const CHUNK_MIN: usize = 16 << 10;
 const CHUNK_ABOUT: usize = 64 << 10;
 const CHUNK_MAX: usize = pack::CHUNK_BYTES_MAX;
