@@ -3,9 +3,9 @@
 use keel_log::block::BLOCK_BYTES_MAX;
 
 /// The protocol version this code speaks.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// The oldest version it still understands.
-pub const VERSION_MIN: u16 = 1;
+pub const VERSION_MIN: u16 = 2;
 
 /// The longest body of a control frame: a configuration with every replica and database of a large group.
 pub const CONTROL_BYTES_MAX: usize = 1 << 20;
