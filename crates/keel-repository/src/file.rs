@@ -255,7 +255,8 @@ impl File for RepositoryFile {
         state.cut_tail(&self.repository, true)?;
         state.end_pack(&self.repository)?;
         let recipe = Recipe::of(&state.pieces, |number| self.repository.name_of(number));
-        recipe.put(self.repository.disk(), &self.path)?;
+        let own = u128::from_le_bytes(self.repository.new_name());
+        recipe.put(self.repository.disk(), &self.path, own)?;
         state.changed = false;
         Ok(())
     }

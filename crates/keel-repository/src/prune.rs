@@ -10,6 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// A pack is written anew when so much of it, one part in this many, is of no file any more: less is not worth the writing.
+const UNUSED_PART: u64 = 5;
 /// A pack with less to it is put together with others.
 const SMALL_BYTES: u64 = pack::PACK_BYTES as u64 / 4;
 
@@ -202,7 +204,7 @@ impl Repository {
         Ok(files)
     }
 
-    /// Removes chunks that no file needs: packs that have none, or few, after what is needed of these was written to others. Files can be
+    /// Removes chunks that no file needs: packs of which a fifth or more is of no file any more, after the rest was written to others. Files can be
     /// written and read meanwhile; only while packs are being removed nobody else is let in. `waiting` is called when
     /// somebody must be waited for.
     ///
@@ -300,7 +302,7 @@ impl Repository {
 
 /// The packs that are worth being written anew, or have nothing that is needed.
 fn to_go(packs: Vec<Weighed>) -> Vec<Weighed> {
-    let is_thin = |pack: &Weighed| pack.used_bytes() * 2 <= pack.bytes;
+    let is_thin = |pack: &Weighed| (pack.bytes - pack.used_bytes()) * UNUSED_PART >= pack.bytes;
     let (mut going, rest): (Vec<Weighed>, Vec<Weighed>) = packs.into_iter().partition(is_thin);
     let small: Vec<Weighed> = rest.into_iter().filter(|pack| pack.bytes < SMALL_BYTES).collect();
     // One by itself would only become the same again.

@@ -124,10 +124,11 @@ impl Recipe {
         out
     }
 
-    /// Puts it at a path, in place of what is there: either of the two is there after a power cut.
-    pub fn put(&self, disk: &dyn Disk, path: &Path) -> io::Result<()> {
+    /// Puts it at a path, in place of what is there: either of the two is there after a power cut. `own` is what nobody else calls his: two
+    /// machines may write a file of the same name.
+    pub fn put(&self, disk: &dyn Disk, path: &Path, own: u128) -> io::Result<()> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{UNFINISHED}"));
+        name.push(format!(".{own:032x}.{UNFINISHED}"));
         let unfinished = path.with_file_name(name);
         let file = disk.open(&unfinished, OpenMode::Create)?;
         file.set_len(0)?;

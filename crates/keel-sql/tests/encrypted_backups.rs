@@ -2,20 +2,8 @@
 #![allow(clippy::unwrap_used)]
 mod common;
 
-use common::{Sink, connect, server};
+use common::{connect, run, server, well};
 use keel_sql::Session;
-
-fn run(session: &mut Session, sql: &str) -> String {
-    let mut sink = Sink::default();
-    session.execute_batch(sql, &mut sink);
-    sink.0.finish()
-}
-
-fn well(session: &mut Session, sql: &str) -> String {
-    let said = run(session, sql);
-    assert!(!said.contains("Msg "), "{sql}: {said}");
-    said
-}
 
 fn with_certificates(names: &[&str]) -> Session {
     let engine = server();

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 mod common;
 
-use common::{Sink, connect, open};
+use common::{connect, open, run};
 use keel_base::env::Disk as _;
 use keel_base::env::sim::{SimDisk, Tear};
 use keel_sql::{Engine, Session};
@@ -10,12 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const MARKER: &str = "a marker nobody else writes";
-
-fn run(session: &mut Session, sql: &str) -> String {
-    let mut sink = Sink::default();
-    session.execute_batch(sql, &mut sink);
-    sink.0.finish()
-}
 
 fn well(session: &mut Session, sql: &str) -> String {
     let said = run(session, sql);

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 mod common;
 
-use common::{Sink, connect, open};
+use common::{connect, open, run, well};
 use keel_base::env::sim::{SimDisk, env};
 use keel_repository::{Access, Repository};
 use keel_sql::Session;
@@ -10,18 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 const ROOT: &str = "/vault";
-
-fn run(session: &mut Session, sql: &str) -> String {
-    let mut sink = Sink::default();
-    session.execute_batch(sql, &mut sink);
-    sink.0.finish()
-}
-
-fn well(session: &mut Session, sql: &str) -> String {
-    let said = run(session, sql);
-    assert!(!said.contains("Msg "), "{sql}: {said}");
-    said
-}
 
 /// An instance with a repository and a database of some thousand rows.
 fn shop() -> (Arc<SimDisk>, Session) {

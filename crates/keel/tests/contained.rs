@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Instance, KEEL, PASSWORD, free_port, keel};
+use common::{Instance, KEEL, PASSWORD, cluster, free_port, keel};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -18,16 +18,8 @@ struct Group {
 impl Group {
     /// Three instances, by the three commands, with a group that has `shop`.
     fn new(test: &str) -> Group {
-        let dir = std::env::temp_dir().join(format!("keel-contained-{test}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir_all(&dir).unwrap();
-        let nodes: Vec<Instance> = (1..=3).map(|n| Instance::new(&dir, n)).collect();
+        let (dir, nodes) = cluster(&format!("contained-{test}"), 3);
         let (first, others) = nodes.split_first().unwrap();
-        let said = keel(&["init", "--endpoint", &first.endpoint()], first);
-        let token = said.lines().find(|l| l.starts_with("keel://")).unwrap().trim().to_owned();
-        for node in others {
-            keel(&["join", &token, "--endpoint", &node.endpoint()], node);
-        }
         first.run("CREATE DATABASE shop");
         first.run("CREATE TABLE shop.dbo.t (a int PRIMARY KEY)");
         let members: Vec<String> = others.iter().map(Instance::server).collect();

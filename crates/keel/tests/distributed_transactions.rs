@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Instance, KEEL, PASSWORD, keel};
+use common::{Instance, KEEL, PASSWORD, cluster, keel};
 use keel_tds::client::{Client, ClientEncryption, ConnectOptions, trust_any_certificate};
 use keel_tds::login::Login;
 use keel_tds::request::TransactionRequest;
@@ -21,16 +21,8 @@ struct Group {
 impl Group {
     /// Three instances with a group of two databases, which has DTC_SUPPORT = PER_DB.
     fn new(test: &str) -> Group {
-        let dir = std::env::temp_dir().join(format!("keel-distributed-{test}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir_all(&dir).unwrap();
-        let nodes: Vec<Instance> = (1..=3).map(|n| Instance::new(&dir, n)).collect();
+        let (dir, nodes) = cluster(&format!("distributed-{test}"), 3);
         let (first, others) = nodes.split_first().unwrap();
-        let said = keel(&["init", "--endpoint", &first.endpoint()], first);
-        let token = said.lines().find(|l| l.starts_with("keel://")).unwrap().trim().to_owned();
-        for node in others {
-            keel(&["join", &token, "--endpoint", &node.endpoint()], node);
-        }
         for database in ["shop", "bank"] {
             first.run(&format!("CREATE DATABASE {database}"));
             first.run(&format!("CREATE TABLE {database}.dbo.t (n int PRIMARY KEY)"));

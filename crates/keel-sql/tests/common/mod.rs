@@ -68,6 +68,20 @@ pub fn server() -> Arc<Engine> {
     open(&SimDisk::new())
 }
 
+/// What a batch says.
+pub fn run(session: &mut Session, sql: &str) -> String {
+    let mut sink = Sink::default();
+    session.execute_batch(sql, &mut sink);
+    sink.0.finish()
+}
+
+/// The same, of one that must raise no error.
+pub fn well(session: &mut Session, sql: &str) -> String {
+    let said = run(session, sql);
+    assert!(!said.contains("Msg "), "{sql}: {said}");
+    said
+}
+
 /// A session of sa in master.
 pub fn connect(engine: &Arc<Engine>) -> Session {
     let options = SessionOptions {

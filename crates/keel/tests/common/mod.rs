@@ -160,6 +160,21 @@ impl Drop for Instance {
     }
 }
 
+/// So many instances of one cluster, joined by the commands, in a directory of the test's own.
+pub fn cluster(test: &str, count: usize) -> (PathBuf, Vec<Instance>) {
+    let dir = std::env::temp_dir().join(format!("keel-{test}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).unwrap();
+    let nodes: Vec<Instance> = (1..=count).map(|n| Instance::new(&dir, n)).collect();
+    let (first, others) = nodes.split_first().unwrap();
+    let said = keel(&["init", "--endpoint", &first.endpoint()], first);
+    let token = said.lines().find(|l| l.starts_with("keel://")).unwrap().trim().to_owned();
+    for node in others {
+        keel(&["join", &token, "--endpoint", &node.endpoint()], node);
+    }
+    (dir, nodes)
+}
+
 /// Runs a command of the binary against an instance; it must succeed. Returns what it said.
 pub fn keel(more: &[&str], node: &Instance) -> String {
     let mut command = Command::new(KEEL);
