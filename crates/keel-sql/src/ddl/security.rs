@@ -176,7 +176,7 @@ impl Runner<'_> {
         let Some(known) = known else { return Err(errors::no_process(id)) };
         if *status_only {
             // Nothing is undone record by record.
-            return Err(errors::no_rollback_of_process(id));
+            return Err(crate::distributed::errors::no_rollback_of_process(id));
         }
         self.info.engine.sessions.kill(known);
         Ok(())
@@ -188,11 +188,11 @@ impl Runner<'_> {
             return Err(errors::cannot_kill());
         }
         if self.info.transaction.borrow().count > 0 {
-            return Err(errors::kill_in_transaction());
+            return Err(crate::distributed::errors::kill_in_transaction());
         }
-        let uow = crate::distributed::uow_of(text).ok_or_else(|| errors::no_uow(text))?;
+        let uow = crate::distributed::uow_of(text).ok_or_else(|| crate::distributed::errors::no_uow(text))?;
         if status_only {
-            return Err(errors::no_rollback_of_uow(crate::distributed::uow_text(&uow)));
+            return Err(crate::distributed::errors::no_rollback_of_uow(crate::distributed::uow_text(&uow)));
         }
         self.info.engine.kill_uow(&uow, commit)
     }

@@ -15,9 +15,9 @@
 
 pub mod branch;
 pub mod decision;
+pub(crate) mod errors;
 
 use crate::engine::{DatabaseEntry, Engine, TEMPDB};
-use crate::errors;
 use crate::map::txn_error;
 use hashbrown::{HashMap, HashSet};
 use keel_base::DatabaseId;

@@ -135,7 +135,7 @@ impl Runner<'_> {
             return Ok(());
         }
         if self.info.enlisted.borrow().is_some() {
-            return Err(errors::commit_by_client());
+            return Err(crate::distributed::errors::commit_by_client());
         }
         let info = self.info;
         let Some(set) = self.own_txns() else {

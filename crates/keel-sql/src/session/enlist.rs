@@ -21,12 +21,15 @@ impl Session {
             return Ok(());
         }
         if self.info.transaction.borrow().count > 0 {
-            return Err(errors::enlist_failed("the session has a transaction of its own"));
+            return Err(crate::distributed::errors::enlist_failed(
+                "the session has a transaction of its own",
+            ));
         }
-        let branch = self.info.engine.branch_of(cookie).ok_or_else(errors::bad_cookie)?;
+        let branch = self.info.engine.branch_of(cookie).ok_or_else(crate::distributed::errors::bad_cookie)?;
         // What was looked up outside a transaction is no part of this one.
         self.txns.rollback();
-        let left = branch.take_up(self.info.shared.id).ok_or_else(errors::context_in_use)?;
+        let left =
+            branch.take_up(self.info.shared.id).ok_or_else(crate::distributed::errors::context_in_use)?;
         self.txns.put_work(left.work);
         *self.info.overlays.borrow_mut() = left.overlays;
         *self.info.enlisted.borrow_mut() = Some(Arc::clone(&branch));
@@ -82,7 +85,7 @@ impl Session {
             return false;
         }
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
-        let e = errors::located(errors::distributed_completed(), 1, None);
+        let e = errors::located(crate::distributed::errors::distributed_completed(), 1, None);
         runner.info.error.set(e.number);
         runner.report(&e);
         runner.final_done(true);

@@ -3,7 +3,6 @@
 use super::{Open, TxnSet};
 use crate::distributed::Name;
 use crate::engine::{TABLE_VARIABLES, TEMPDB};
-use crate::errors;
 use crate::map::txn_error;
 use keel_node::Commit;
 use keel_types::error::Result;
@@ -72,7 +71,7 @@ impl Work {
         }
         if let Some(open) = self.open.iter().find(|open| open.changes.is_some()) {
             // Their numbers are in the order of commits.
-            return Err(errors::prepare_with_changes(open.entry.name()));
+            return Err(crate::distributed::errors::prepare_with_changes(open.entry.name()));
         }
         let encoded = name.encode();
         let mut waiting: Vec<(usize, Commit)> = Vec::new();
