@@ -177,6 +177,8 @@ pub struct Database {
     /// an LSN in between and forgets the drop.
     pub(crate) dropping: RwLock<()>,
     pub(crate) checkpoint_asked: AtomicBool,
+    /// A flush that nobody waits for is asked for.
+    flush_asked: AtomicBool,
     /// How many wait for the one that runs.
     pub(crate) checkpoints_waited_for: AtomicU32,
     pub(crate) schedule: Schedule,
@@ -417,6 +419,7 @@ impl Database {
             next_stream: AtomicU64::new(u64::from(u32::from_le_bytes(stream_seed)) << 32 | 1),
             dropping: RwLock::new(()),
             checkpoint_asked: AtomicBool::new(false),
+            flush_asked: AtomicBool::new(false),
             checkpoints_waited_for: AtomicU32::new(0),
             schedule: Schedule::new(checkpoint),
             closed: AtomicBool::new(false),
@@ -590,6 +593,24 @@ impl Database {
         {
             self.instance.checkpointer.ask(&self.weak);
         }
+    }
+
+    /// Has the log made durable soon, by the thread that does that for all databases.
+    #[inline]
+    pub(crate) fn ask_for_flush(&self) {
+        if self.log.is_some() && !self.flush_asked.swap(true, Ordering::AcqRel) {
+            self.instance.log_writer.ask(&self.weak);
+        }
+    }
+
+    pub(crate) fn flush_in_background(&self) -> Result<(), DbError> {
+        // First: who appends from here on asks again.
+        self.flush_asked.store(false, Ordering::Release);
+        if let Some(log) = self.log.as_ref().filter(|_| !self.is_closed()) {
+            log.flush()?;
+            self.advance_visible();
+        }
+        Ok(())
     }
 
     pub(crate) fn provision(&self) -> Result<(), DbError> {

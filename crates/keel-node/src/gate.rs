@@ -124,11 +124,17 @@ impl Gate {
     /// Returns when a commit of `term` at `lsn`, hardened here, may be acknowledged.
     #[inline]
     pub(crate) fn wait(&self, lsn: Lsn, term: u64) -> Result<(), TxnError> {
-        // The term last: what was agreed in a later one says nothing about this commit.
-        if self.cap.load(Ordering::Acquire) >= lsn.0 && self.term.load(Ordering::Acquire) == term {
+        if self.lets(lsn, term) {
             return Ok(());
         }
         self.wait_for_cap(lsn, term)
+    }
+
+    /// Whether that would return at once.
+    #[inline]
+    pub(crate) fn lets(&self, lsn: Lsn, term: u64) -> bool {
+        // The term last: what was agreed in a later one says nothing about this commit.
+        self.cap.load(Ordering::Acquire) >= lsn.0 && self.term.load(Ordering::Acquire) == term
     }
 
     #[cold]

@@ -1,8 +1,9 @@
-//! The background threads of an instance: one for checkpoints, one for log segments made ahead of need, one that encrypts.
+//! The background threads of an instance: one for checkpoints, one for log segments made ahead of need, one that encrypts, one that
+//! makes log durable for which nobody waits yet.
 //!
 //! Each sleeps until somebody asks. A database has at most one request pending with each, so a queue is bounded by the
 //! number of databases. A thread is started by its first request and ends with the instance. A checkpoint may take
-//! minutes, a commit cannot wait that long for a segment: so there are two.
+//! minutes, a commit cannot wait that long for a segment, nor for a flush: so there are several.
 //!
 //! Of an instance that is worked [by hand](crate::InstanceOptions::by_hand) no thread is started: what was asked for waits
 //! in the same queues.
@@ -22,6 +23,8 @@ pub enum Chore {
     Provision,
     /// Turn files into the form that the database's keys want.
     Turn,
+    /// Make the log durable.
+    Flush,
 }
 
 impl Chore {
@@ -30,6 +33,7 @@ impl Chore {
             Chore::Checkpoint => "keel-checkpoint",
             Chore::Provision => "keel-provision",
             Chore::Turn => "keel-encrypt",
+            Chore::Flush => "keel-log-writer",
         }
     }
 }
@@ -100,7 +104,7 @@ impl Housekeeper {
     }
 
     fn run(&self) {
-        if self.chore != Chore::Provision {
+        if matches!(self.chore, Chore::Checkpoint | Chore::Turn) {
             keel_base::env::real::run_in_background();
         }
         loop {
@@ -135,6 +139,7 @@ impl Housekeeper {
             Chore::Checkpoint => database.checkpoint_in_background(),
             Chore::Provision => database.provision(),
             Chore::Turn => database.turn_in_background(),
+            Chore::Flush => database.flush_in_background(),
         };
         if let (Err(error), Some(tell)) = (done, self.on_failure.get()) {
             tell(&database, &error);

@@ -78,6 +78,7 @@ pub struct Instance {
     pub(crate) checkpointer: Arc<Housekeeper>,
     pub(crate) provisioner: Arc<Housekeeper>,
     pub(crate) turner: Arc<Housekeeper>,
+    pub(crate) log_writer: Arc<Housekeeper>,
     pub(crate) secrets: Secrets,
     pub(crate) redo: RedoPool,
     databases: Mutex<Vec<Weak<Database>>>,
@@ -111,6 +112,7 @@ impl Instance {
             checkpointer: Housekeeper::new(Chore::Checkpoint, options.by_hand),
             provisioner: Housekeeper::new(Chore::Provision, options.by_hand),
             turner: Housekeeper::new(Chore::Turn, options.by_hand),
+            log_writer: Housekeeper::new(Chore::Flush, options.by_hand),
             secrets: Secrets::default(),
             redo: if options.by_hand { RedoPool::by_hand() } else { RedoPool::new(options.redo_workers) },
             databases: Mutex::new(Vec::new()),
@@ -224,9 +226,9 @@ impl Instance {
     }
 
     /// Of an instance that is worked [by hand](InstanceOptions::by_hand): how many pieces of background work wait (lanes of
-    /// redo, checkpoints, log segments to be made, files to be turned).
+    /// redo, checkpoints, log segments to be made, files to be turned, flushes that nobody waits for).
     pub fn work_waiting(&self) -> usize {
-        let chores = self.checkpointer.waiting() + self.provisioner.waiting() + self.turner.waiting();
+        let chores: u32 = self.chores().map(|chore| chore.waiting()).iter().sum();
         self.redo.queued() + chores as usize
     }
 
@@ -237,14 +239,19 @@ impl Instance {
         if which < lanes {
             return self.redo.work_queued(which);
         }
-        let checkpoints = self.checkpointer.waiting() as usize;
-        if which - lanes < checkpoints {
-            self.checkpointer.work_queued()
-        } else if which - lanes - checkpoints < self.provisioner.waiting() as usize {
-            self.provisioner.work_queued()
-        } else {
-            self.turner.work_queued()
+        let mut left = which - lanes;
+        for chore in self.chores() {
+            let waiting = chore.waiting() as usize;
+            if left < waiting {
+                return chore.work_queued();
+            }
+            left -= waiting;
         }
+        false
+    }
+
+    fn chores(&self) -> [&Arc<Housekeeper>; 4] {
+        [&self.checkpointer, &self.provisioner, &self.turner, &self.log_writer]
     }
 
     pub(crate) fn register(&self, database: &Arc<Database>) {
@@ -272,8 +279,6 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        self.checkpointer.stop();
-        self.provisioner.stop();
-        self.turner.stop();
+        self.chores().iter().for_each(|chore| chore.stop());
     }
 }

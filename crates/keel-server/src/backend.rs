@@ -21,6 +21,10 @@ pub type Cancel = Arc<dyn Fn() + Send + Sync>;
 /// Whether a session has been killed (KILL); asked from the watcher's thread.
 pub type Killed = Arc<dyn Fn() -> bool + Send + Sync>;
 
+/// Waits until what the session has committed is durable; false when nobody knows what became of it, so that nothing may be said of it.
+/// On the session's own thread.
+pub type Settler = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// An instance.
 pub trait Backend: Send + Sync {
     /// The context of a client that has called a listener of this group, or names this database.
@@ -85,6 +89,12 @@ pub trait SqlSession {
         parameters: Vec<RpcParam>,
         sink: &mut dyn ResultSink,
     );
+    /// Returns when what remote calls have committed is durable, or tells the sink that nobody knows.
+    fn settle(&mut self, _sink: &mut dyn ResultSink) {}
+    /// The same before part of an answer is sent, for the sink; false when nobody knows.
+    fn settler(&self) -> Settler {
+        Arc::new(|| true)
+    }
     /// Runs a transaction manager request.
     fn transaction_request(&mut self, request: TransactionRequest, sink: &mut dyn ResultSink);
     /// What a bulk load must look like, after `INSERT BULK`.
@@ -180,6 +190,13 @@ impl SqlSession for Session {
         sink: &mut dyn ResultSink,
     ) {
         Session::execute_rpc(self, procedure, parameters, sink);
+    }
+    fn settle(&mut self, sink: &mut dyn ResultSink) {
+        Session::settle(self, sink);
+    }
+    fn settler(&self) -> Settler {
+        let handle = Session::cancel_handle(self);
+        Arc::new(move || handle.settle())
     }
     fn transaction_request(&mut self, request: TransactionRequest, sink: &mut dyn ResultSink) {
         Session::transaction_request(self, request, sink);

@@ -18,7 +18,7 @@ use keel_tds::wire::{Message, WireError};
 use keel_tds::{DecodeError, Dialect, bytes::Reader, text};
 use keel_types::SqlError;
 
-use crate::backend::SqlSession;
+use crate::backend::{Settler, SqlSession};
 use crate::bulk::WireBulk;
 use crate::decode;
 use crate::link::Link;
@@ -124,6 +124,7 @@ struct Connection<'a> {
     shared: &'a Arc<Shared>,
     link: &'a Arc<Link>,
     session: Box<dyn SqlSession>,
+    settler: Settler,
     speaker: Speaker<'a>,
     outbox: Outbox,
     /// What the client keeps of the session, if it wants to know.
@@ -143,7 +144,8 @@ impl<'a> Connection<'a> {
     fn new(shared: &'a Arc<Shared>, link: &'a Arc<Link>, logged_in: LoggedIn) -> Connection<'a> {
         let LoggedIn { session, outbox, known, dialect, .. } = logged_in;
         let speaker = Speaker { server: shared.backend.server_name(), dialect };
-        Connection { shared, link, session, speaker, outbox, known, columns: Vec::new(), sql: String::new() }
+        let settler = session.settler();
+        Connection { shared, link, session, settler, speaker, outbox, known, columns: Vec::new(), sql: String::new() }
     }
 
     /// One request and its response.
@@ -228,7 +230,7 @@ impl<'a> Connection<'a> {
                 error.line = 1;
                 self.speaker.put_message(self.outbox.payload(), &error);
                 self.plain_done(DoneStatus::ERROR);
-                Outcome { severity: FATAL_SEVERITY, closed: false }
+                Outcome { severity: FATAL_SEVERITY, closed: !(self.settler)() }
             }
         }
     }
@@ -247,9 +249,9 @@ impl<'a> Connection<'a> {
     }
 
     fn execute(&mut self, message: &Message) -> Outcome {
-        let Connection { shared, link, session, speaker, outbox, known, columns, sql } = self;
+        let Connection { shared, link, session, settler, speaker, outbox, known, columns, sql } = self;
         let dialect = speaker.dialect;
-        let mut sink = TdsSink::new(link, outbox, columns, *speaker);
+        let mut sink = TdsSink::new(link, settler, outbox, columns, *speaker);
         let mut refused = false;
         let reset = Status::RESET_CONNECTION.0 | Status::RESET_CONNECTION_KEEP_TRANSACTION.0;
         if message.status.0 & reset != 0 {
@@ -282,6 +284,7 @@ impl<'a> Connection<'a> {
                 sink.message(&bad_request(&e));
             }
         }
+        session.settle(&mut sink);
         if !link.attention_pending() {
             let status = DoneStatus::empty()
                 .with_if(DoneStatus::ERROR, sink.severity() > 10)
@@ -299,9 +302,9 @@ impl<'a> Connection<'a> {
         self.outbox.start(PacketType::TabularResult, Status::empty());
         let mut failed = false;
         let outcome = self.guarded(|c| {
-            let Connection { link, session, speaker, outbox, columns, .. } = c;
+            let Connection { link, session, settler, speaker, outbox, columns, .. } = c;
             let mut rows = WireBulk::new(link, speaker.dialect);
-            let mut sink = TdsSink::new(link, outbox, columns, *speaker);
+            let mut sink = TdsSink::new(link, settler, outbox, columns, *speaker);
             if session.bulk_target().is_some() {
                 session.bulk_load(&mut rows, &mut sink);
             } else {

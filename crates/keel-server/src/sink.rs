@@ -1,7 +1,7 @@
 //! What a session says, as tokens.
 //!
 //! Rows are encoded straight into the outbox; whole packets leave as soon as enough has gathered. The last DONE is held
-//! back until it is known whether more follows. When an attention has come, everything that is not yet sent of this
+//! back until it is known whether more follows. Nothing leaves before what the session has committed is durable. When an attention has come, everything that is not yet sent of this
 //! response is worthless to the client: the sink then swallows what the session still says.
 
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use keel_types::{SqlError, SqlType, Value};
 
 use smol_str::SmolStr;
 
+use crate::backend::Settler;
 use crate::bulk::GIVEN_UP;
 use crate::encode;
 use crate::link::Link;
@@ -60,6 +61,7 @@ impl Speaker<'_> {
 /// The server's side of one request's response.
 pub struct TdsSink<'a> {
     link: &'a Arc<Link>,
+    settler: &'a Settler,
     outbox: &'a mut Outbox,
     columns: &'a mut Vec<Column>,
     speaker: Speaker<'a>,
@@ -78,12 +80,14 @@ impl<'a> TdsSink<'a> {
     /// For one request. `columns` is room that is kept from request to request.
     pub fn new(
         link: &'a Arc<Link>,
+        settler: &'a Settler,
         outbox: &'a mut Outbox,
         columns: &'a mut Vec<Column>,
         speaker: Speaker<'a>,
     ) -> TdsSink<'a> {
         TdsSink {
             link,
+            settler,
             outbox,
             columns,
             speaker,
@@ -161,6 +165,10 @@ impl<'a> TdsSink<'a> {
 
     /// Sends whole packets.
     fn send(&mut self, all: bool) -> Result<(), SinkClosed> {
+        if !(self.settler)() {
+            self.closed = true;
+            return Err(SinkClosed);
+        }
         let mut wire = self.link.wire.lock();
         let sent = if all {
             self.outbox.flush_all(&mut wire, &mut &self.link.socket)
@@ -307,6 +315,11 @@ impl ResultSink for TdsSink<'_> {
             // A client that has gone is noticed by the next row.
             let _ = self.send(true);
         }
+    }
+
+    fn retract(&mut self) {
+        self.pending = None;
+        self.closed |= !self.outbox.take_back();
     }
 }
 

@@ -175,6 +175,8 @@ pub trait ResultSink {
     fn env_change(&mut self, change: EnvChange);
     /// What was given so far should reach the client now (RAISERROR … WITH NOWAIT).
     fn flush(&mut self) {}
+    /// What was given so far may not be true: the client should not see it. A sink that has passed some of it on takes nothing more.
+    fn retract(&mut self) {}
 }
 
 /// Where nobody listens.

@@ -57,6 +57,11 @@ impl Outbox {
         self.packet_id = 1;
         self.started = false;
     }
+    /// Drops what of the message was not sent; false when some of it was.
+    pub fn take_back(&mut self) -> bool {
+        self.buffer.truncate(HEADER_BYTES);
+        !self.started
+    }
     /// Where writers append. What is before its present end must stay.
     pub fn payload(&mut self) -> &mut Vec<u8> {
         &mut self.buffer

@@ -5,7 +5,7 @@
 mod common;
 
 use common::ledger::{Dir, LONG, Ledger};
-use common::{Instance, KEEL, free_port, keel};
+use common::{Instance, KEEL, PASSWORD, free_port, keel};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -114,6 +114,36 @@ fn a_killed_primary_is_replaced_and_comes_back() {
     leader.logs("Failover of availability group 'ag'");
     let said = keel(&["cluster", "status"], leader);
     assert!(said.contains("3 of 3 votes are heard") && said.contains("NORMAL_QUORUM"), "{said}");
+}
+
+/// A batch of many commits is not told of each, but what it is told of in between is on the others.
+#[test]
+fn a_batch_in_the_middle_of_which_its_primary_dies_was_told_the_truth() {
+    let mut cluster = Cluster::new("batch", 3).with_group();
+    let batch = "SET NOCOUNT ON; DECLARE @n bigint = 1; WHILE 1 = 1 BEGIN INSERT shop.dbo.ledger VALUES (@n); \
+                 IF @n % 100 = 0 RAISERROR ('%I64d', 0, 1, @n) WITH NOWAIT; SET @n += 1 END";
+    let mut client = Command::new(KEEL);
+    client.args(["sql", "-S", &cluster.nodes[0].server(), "-P", PASSWORD, "-C", "-b", "-Q", batch]);
+    let mut client = client.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let told = BufReader::new(client.stdout.take().unwrap()).lines();
+    let mut last = 0_u64;
+    for line in told.map_while(Result::ok) {
+        if let Ok(n) = line.trim().parse() {
+            last = n;
+        }
+        if last == 2_000 {
+            cluster.nodes[0].kill();
+        }
+    }
+    client.wait().unwrap();
+    assert!(last >= 2_000, "{last}");
+    let second = cluster.primary(&[1, 2]);
+    cluster.nodes[0].start();
+    cluster.all_synchronized(&cluster.nodes[second]);
+    let acknowledged = (1..=last).collect();
+    for node in &cluster.nodes {
+        cluster.holds(node, &acknowledged);
+    }
 }
 
 #[test]

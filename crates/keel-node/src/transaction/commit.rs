@@ -38,6 +38,18 @@ impl Transaction {
         Ok(Commit { db: Arc::clone(&self.db), lsn, term: self.term })
     }
 
+    /// It reads what an earlier transaction of the same session has written, whether that is durable or not: nothing that it reads may leave
+    /// before that is. To be called before its first statement. False, and nothing follows from it, when the database has changed its role
+    /// since: what became of the other is not known then before it has been waited for.
+    #[must_use]
+    pub fn follow(&self, earlier: &Commit) -> bool {
+        let same = self.term == earlier.term;
+        if same {
+            self.observed.note(earlier.lsn);
+        }
+        same
+    }
+
     /// Whether it has changed the catalog, which more than rows depends on.
     pub fn changes_catalog(&self) -> bool {
         self.set.as_ref().is_some_and(|set| set.has_touched(CATALOG_TREE)) || !self.dropped_trees.is_empty()
@@ -78,6 +90,25 @@ impl Commit {
     /// Its position; for a transaction that only read, the newest commit it has seen.
     pub fn lsn(&self) -> Lsn {
         self.lsn
+    }
+
+    /// Whether there is nothing to wait for.
+    #[must_use]
+    pub fn is_durable(&self) -> bool {
+        let Some(log) = self.db.log() else { return true };
+        self.term == 0 || (self.lsn <= log.hardened() && self.db.gate.lets(self.lsn, self.term))
+    }
+
+    /// Bytes of log up to its end that are not durable yet, here or where its group wants them.
+    #[must_use]
+    pub fn bytes_left(&self) -> u64 {
+        let hardened = self.db.log().map_or(self.lsn, keel_log::Log::hardened);
+        self.lsn.0.saturating_sub(hardened.min(self.db.gate.cap()).0)
+    }
+
+    /// Has it made durable by another thread, without waiting for it: for who goes on working before it does. Cheap when it is called again.
+    pub fn make_durable_soon(&self) {
+        self.db.ask_for_flush();
     }
 
     /// Returns when it is durable, here and where its group wants it. After an error the commit is in doubt: only

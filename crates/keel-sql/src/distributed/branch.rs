@@ -350,7 +350,7 @@ impl Engine {
             };
             let mut set = TxnSet::new(Arc::clone(self), Arc::clone(caller));
             set.put_work(left.work);
-            return match crate::run::commit_publishing(left.overlays, &mut set) {
+            return match crate::run::commit_publishing(left.overlays, &mut set, false) {
                 Ok(()) => ok(),
                 Err(e) => (Status::RolledBack, e.message.clone()),
             };

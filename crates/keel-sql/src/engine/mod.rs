@@ -43,7 +43,7 @@ use parking_lot::{Mutex, RwLock};
 use smol_str::SmolStr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// `master`
 pub const MASTER: DatabaseId = DatabaseId(1);
@@ -147,6 +147,8 @@ pub struct Engine {
     unopened: Mutex<Vec<Unopened>>,
     /// Rung when captured changes wait to be told.
     pub capture_bell: crate::capture::Bell,
+    /// There have been tables in tempdb that are not a session's own.
+    shares_tempdb: AtomicBool,
     /// Event sessions that run.
     pub events: crate::events::Events,
     governor: crate::governor::Governor,
@@ -178,6 +180,7 @@ impl Engine {
             admin: Mutex::new(()),
             sessions: Sessions::default(),
             capture_bell: crate::capture::Bell::default(),
+            shares_tempdb: AtomicBool::new(false),
             programs: ProgramCache::default(),
             statistics: keel_query::stats::StatisticsCache::default(),
             configuration: RwLock::default(),
@@ -589,6 +592,16 @@ impl Engine {
             Some(text) => messages.insert(number, text),
             None => messages.remove(&number),
         };
+    }
+
+    /// A table of tempdb is made that is not a session's own.
+    pub(crate) fn note_shared_tempdb(&self) {
+        self.shares_tempdb.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there have been such.
+    pub(crate) fn shares_tempdb(&self) -> bool {
+        self.shares_tempdb.load(Ordering::Relaxed)
     }
 
     /// Batch Requests/sec.

@@ -73,6 +73,8 @@ pub struct SessionShared {
     pub text: Mutex<Arc<str>>,
     /// Its last commit that wrote something: database, and the position in its log behind it.
     pub last_commit: Mutex<Option<(DatabaseId, u64)>>,
+    /// Its commits that are not waited for yet.
+    pub unsettled: crate::session::Unsettled,
     /// SESSION_CONTEXT.
     pub context: Mutex<HashMap<SmolStr, (keel_types::Value, bool)>>,
     /// CONTEXT_INFO.
@@ -241,6 +243,7 @@ impl Sessions {
             current: Current::default(),
             text: Mutex::new("".into()),
             last_commit: Mutex::default(),
+            unsettled: crate::session::Unsettled::default(),
             context: Mutex::default(),
             context_info: Mutex::default(),
             options,

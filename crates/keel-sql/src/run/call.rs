@@ -174,6 +174,9 @@ impl Runner<'_> {
             if self.passes_over_procedure(procedure.name) {
                 return Ok(Returned::default());
             }
+            if !super::compile_only::runs_text(procedure.name) {
+                self.info.settle()?;
+            }
             return self.in_database(name.database.as_ref(), |runner| procs::run(runner, procedure, args));
         }
         if let Some(module) = procs::catalog::find(name) {

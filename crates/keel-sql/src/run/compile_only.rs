@@ -13,6 +13,11 @@ use crate::session::options::Switches;
 const RUNNING: [&str; 6] =
     ["sp_execute", "sp_prep", "sp_unprepare", "sp_cursor", "sp_reset_connection", "sp_describe"];
 
+/// Whether a procedure of the system is one of those.
+pub(super) fn runs_text(name: &str) -> bool {
+    RUNNING.iter().any(|running| name.starts_with(running))
+}
+
 impl Runner<'_> {
     /// Whether anything is carried out.
     pub(super) fn only_compiles(&self) -> bool {
@@ -36,7 +41,7 @@ impl Runner<'_> {
 
     /// Whether a procedure of the system is passed over.
     pub(super) fn passes_over_procedure(&self, name: &str) -> bool {
-        self.only_compiles() && !RUNNING.iter().any(|running| name.starts_with(running))
+        self.only_compiles() && !runs_text(name)
     }
 
     /// Whether a batch is only parsed. PARSEONLY holds for the whole batch that sets it, before any of it runs.

@@ -34,6 +34,9 @@ impl Runner<'_> {
         if self.passes_over(op) {
             return Ok(Next::Following);
         }
+        if self.info.shared.unsettled.any() {
+            self.before_going_on(op)?;
+        }
         match op {
             Op::Jump { target, depth } => {
                 self.leave_handlers(frame, *depth);
@@ -91,6 +94,20 @@ impl Runner<'_> {
             }
         }
         Ok(Next::Following)
+    }
+
+    /// What the session has committed before, and has not waited for: is waited for here, or made durable meanwhile where it may take a
+    /// while until the session answers.
+    #[cold]
+    fn before_going_on(&self, op: &Op) -> Result<()> {
+        match op {
+            Op::Jump { .. } | Op::EnterTry { .. } | Op::LeaveTry | Op::Return(None) => {}
+            Op::Print(_) | Op::RaisError(_) | Op::Throw(_) | Op::Set(_) | Op::Use(_) => {}
+            Op::Begin(..) | Op::Commit(_) | Op::Rollback(_) | Op::Save(_) => {}
+            Op::Statement(_) => self.info.settle()?,
+            _ => self.info.shared.unsettled.settle_soon(),
+        }
+        Ok(())
     }
 
     /// A statement without rows went well.

@@ -142,7 +142,10 @@ impl Runner<'_> {
             return Err(errors::not_supported("COMMIT inside a function"));
         };
         let name = info.transaction.borrow().name.clone();
-        let done = commit_work(info, set);
+        let mut done = commit_work(info, set);
+        if done.is_ok() && info.holds_transaction_app_locks() {
+            done = info.settle();
+        }
         info.transaction_marked(if done.is_ok() { 1 } else { 2 }, &name);
         let was_told = self.transaction_over();
         let change = match done {
@@ -352,24 +355,32 @@ impl Runner<'_> {
 /// Commits all databases of the session: catalog changes are published with it.
 pub fn commit_work(info: &Info, set: &mut TxnSet) -> Result<()> {
     let overlays = std::mem::take(&mut *info.overlays.borrow_mut());
-    let done = commit_publishing(overlays, set);
+    let done = commit_publishing(overlays, set, true);
     info.temp_at_begin.borrow_mut().take();
     info.transactions_ended.set(info.transactions_ended.get() + 1);
     done
 }
 
-/// Commits all databases of a set, and publishes the catalog changes that go with it.
-pub fn commit_publishing(overlays: Vec<(Arc<DatabaseEntry>, Overlay)>, set: &mut TxnSet) -> Result<()> {
+/// Commits all databases of a set, and publishes the catalog changes that go with it. `later`: the session [settles](crate::Session::settle)
+/// what need not be durable at once.
+pub fn commit_publishing(
+    overlays: Vec<(Arc<DatabaseEntry>, Overlay)>,
+    set: &mut TxnSet,
+    later: bool,
+) -> Result<()> {
     let mut published = Vec::new();
     for (entry, overlay) in overlays {
         if overlay.is_empty() {
             continue;
         }
         let ops: Vec<CatalogOp> = overlay.into_ops();
+        if entry.id == crate::engine::TEMPDB {
+            set.engine().note_shared_tempdb();
+        }
         entry.publish(&ops);
         published.push(entry);
     }
-    let done = set.commit();
+    let done = set.commit(later && published.is_empty());
     for entry in published {
         entry.settle();
     }

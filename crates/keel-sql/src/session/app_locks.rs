@@ -121,6 +121,11 @@ impl Info {
         true
     }
 
+    /// Whether the transaction has any.
+    pub fn holds_transaction_app_locks(&self) -> bool {
+        self.shared.app_locks.lock().iter().any(|held| held.owner == Owner::Transaction)
+    }
+
     /// The transaction is over: its locks end.
     pub fn end_transaction_app_locks(&self) {
         let mut ended = Vec::new();

@@ -102,6 +102,7 @@ impl Session {
             }
         }
         self.end_request(sink);
+        self.settle(sink);
     }
 }
 

@@ -526,6 +526,12 @@ impl Info {
     pub fn is_killed(&self) -> bool {
         self.shared.killed.load(Ordering::Acquire)
     }
+
+    /// Waits until what the session has committed is durable ([`super::Unsettled::settle`]).
+    #[inline]
+    pub fn settle(&self) -> Result<()> {
+        self.shared.unsettled.settle(self.shared.id)
+    }
 }
 
 impl Drop for Info {

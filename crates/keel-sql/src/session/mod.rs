@@ -33,10 +33,12 @@ pub mod recovery;
 pub mod scope;
 pub mod temp;
 pub mod txns;
+mod unsettled;
 pub mod usage;
 pub mod xml_documents;
 
 pub use bulk::{BulkSource, BulkTarget};
+pub use unsettled::Unsettled;
 
 use crate::config::USER_OPTIONS;
 use crate::engine::{DatabaseEntry, Engine, SessionShared, Traffic};
@@ -113,6 +115,13 @@ impl CancelHandle {
     /// that starts later is not affected.
     pub fn cancel(&self) {
         self.session.cancel.cancel();
+    }
+
+    /// Returns when what the session has committed is durable, and so before anything is sent of an answer; false when nobody knows
+    /// what became of it. On the session's own thread only.
+    #[must_use]
+    pub fn settle(&self) -> bool {
+        self.session.unsettled.settle(self.session.id).is_ok()
     }
 
     /// Ends the session, as KILL does: what runs stops, and so does whatever starts later.
@@ -248,6 +257,7 @@ impl Session {
         let options = info.options.borrow().clone();
         info.change_options(|now| now.switches.set(Switches::NOCOUNT, true));
         let outcome = runner.fire_logon(pooled).and_then(|()| runner.statement_succeeded());
+        let outcome = outcome.and_then(|()| info.settle());
         if outcome.is_err() {
             runner.rollback_everything();
         }
@@ -297,11 +307,28 @@ impl Session {
             }
         }
         self.end_request(sink);
+        self.settle(sink);
         self.info.request_completed(watched);
     }
 
+    /// Returns when what the request has committed is durable: before its answer is sent to the end. All requests do that themselves but
+    /// [remote calls](Session::execute_rpc), of which a message may have several. When it cannot be told what became of it, the sink takes
+    /// back what it can of the answer, is told that, and the session ends.
+    pub fn settle(&mut self, sink: &mut dyn ResultSink) {
+        let Err(e) = self.info.settle() else { return };
+        sink.retract();
+        self.info.shared.killed.store(true, Ordering::Release);
+        if self.info.told_killed.replace(true) {
+            return;
+        }
+        let mut runner = Runner::new(&self.info, &mut self.txns, sink);
+        runner.rollback_everything();
+        runner.report(&errors::located(e, 1, None));
+        runner.final_done(true);
+    }
+
     /// Runs a procedure. All outcomes, errors included, go to the sink; ends with return status, output
-    /// parameters and a `DoneKind::Proc`.
+    /// parameters and a `DoneKind::Proc`. What it has committed is durable only after [`Session::settle`].
     pub fn execute_rpc(
         &mut self,
         procedure: RpcProcedure<'_>,
@@ -355,7 +382,10 @@ impl Session {
         rows_max: u32,
     ) -> Result<u64> {
         let mut sink = crate::run::Later { info: &self.info, results: false };
-        Runner::new(&self.info, &mut self.txns, &mut sink).clean_history(database, table, Some(rows_max))
+        let removed =
+            Runner::new(&self.info, &mut self.txns, &mut sink).clean_history(database, table, Some(rows_max))?;
+        self.info.settle()?;
+        Ok(removed)
     }
 
     /// What every request's end settles: doomed transactions, batch-level temporary state, dead trees, attention.
@@ -423,6 +453,7 @@ impl Session {
         }
         runner.final_done(failed);
         self.end_request(sink);
+        self.settle(sink);
     }
 
     /// The connection goes back to a pool (the RESETCONNECTION bit): rolls back (unless `keep_transaction`), drops temp

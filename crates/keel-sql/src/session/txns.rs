@@ -3,6 +3,7 @@
 mod commit;
 mod work;
 
+pub(super) use commit::wait;
 pub use work::{Vote, Work};
 
 use super::log_mark::LogMark;
@@ -151,6 +152,12 @@ impl TxnSet {
         }
     }
 
+    /// The instance.
+    #[must_use]
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
     /// Whether nothing is open besides table variables.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -201,6 +208,7 @@ impl TxnSet {
             Some(point) => entry.store.begin_reader(point),
             None => entry.store.begin(node_isolation(level)),
         };
+        self.shared.unsettled.show(database, &txn, self.session)?;
         txn.set_agent(self.agent());
         apply(&mut txn, level, self.lock_timeout_ms, self.deadlock_priority);
         let counted = entry.count_transaction();

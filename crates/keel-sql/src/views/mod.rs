@@ -328,6 +328,8 @@ impl VirtualTable for BoundView {
             .as_any()
             .and_then(|any| any.downcast_ref())
             .expect("plans of this layer run with its own session");
+        // Views have no snapshots in which what the session has just committed could be seen.
+        info.settle()?;
         let Some(entry) = self.engine.database_by_id(self.database) else {
             return Ok(Box::new(std::iter::empty()));
         };

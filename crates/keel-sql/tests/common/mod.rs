@@ -39,24 +39,35 @@ pub fn open(disk: &Arc<SimDisk>) -> Arc<Engine> {
 
 /// The same with so much max server memory.
 pub fn open_with(disk: &Arc<SimDisk>, memory_bytes: usize) -> Arc<Engine> {
-    open_as(Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) }, memory_bytes)
+    open_as(
+        Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) },
+        InstanceOptions { memory_bytes, ..options() },
+    )
+}
+
+/// The same without threads of its own: nothing happens to a database but what its sessions do.
+pub fn open_by_hand(disk: &Arc<SimDisk>) -> Arc<Engine> {
+    open_as(
+        Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) },
+        InstanceOptions { by_hand: true, ..options() },
+    )
+}
+
+fn options() -> InstanceOptions {
+    InstanceOptions { automatic_checkpoints: false, ..InstanceOptions::default() }
 }
 
 /// Opens the instance in surroundings of its own.
 pub fn open_in(env: Env) -> Arc<Engine> {
-    open_as(env, InstanceOptions::default().memory_bytes)
+    open_as(env, options())
 }
 
-fn open_as(env: Env, memory_bytes: usize) -> Arc<Engine> {
+fn open_as(env: Env, instance: InstanceOptions) -> Arc<Engine> {
     let options = EngineOptions {
         data_dir: "/data".into(),
         env,
         server_name: "EVENKEEL".to_owned(),
-        instance: InstanceOptions {
-            automatic_checkpoints: false,
-            memory_bytes,
-            ..InstanceOptions::default()
-        },
+        instance,
         hasher: Arc::new(NoHash),
         log: Arc::new(NoLog),
     };

@@ -1,4 +1,5 @@
-//! The commit of a session's transactions: all get their place in the log, then all are waited for.
+//! The commit of a session's transactions: all get their place in the log, then all are waited for, or [taken](super::super::unsettled) by
+//! who sends the answer.
 //!
 //! What was written in several databases is decided by the log of the first ([`crate::distributed::decision`]): the others are prepared
 //! before, and its commit is waited for before theirs.
@@ -43,9 +44,15 @@ fn takes_part(engine: &crate::engine::Engine, open: &Open) -> bool {
 }
 
 impl TxnSet {
-    /// Commits everything.
-    pub fn commit(&mut self) -> Result<()> {
+    /// Commits everything. When `later` says so, and it is rows of one database, it is durable only when the session
+    /// [settles](super::super::unsettled).
+    pub fn commit(&mut self, later: bool) -> Result<()> {
+        if let Err(e) = self.settle_before() {
+            self.rollback();
+            return Err(e);
+        }
         let captured = self.open.iter().any(Open::captures);
+        let later = later && self.may_wait_later();
         self.end_statements();
         let together = self.together();
         // Held until each has its place in its log: the numbers of tracked changes are in that order.
@@ -75,14 +82,41 @@ impl TxnSet {
         }
         self.points.retain(|_| false);
         for (commit, entry) in std::mem::take(&mut doing.waiting) {
-            if let Err(e) = wait(commit, &entry) {
-                doing.failed.get_or_insert(txn_error(e, &entry.name(), self.session));
+            let done = if later && !commit.is_durable() {
+                self.shared.unsettled.take(commit, entry, self.session)
+            } else {
+                wait(commit, &entry).map_err(|e| txn_error(e, &entry.name(), self.session))
+            };
+            if let Err(e) = done {
+                doing.failed.get_or_insert(e);
             }
         }
         if captured {
             self.engine.capture_bell.ring();
         }
         self.finish(doing)
+    }
+
+    /// What others see at once, or in another order than that of one log, comes behind what was committed before it: writes in other
+    /// databases, and in tables of tempdb that everybody has.
+    fn settle_before(&self) -> Result<()> {
+        let unsettled = &self.shared.unsettled;
+        let shows = |open: &Open| {
+            open.database != TABLE_VARIABLES
+                && open.txn.has_writes()
+                && unsettled.any_besides(open.database)
+                && (open.database != TEMPDB || self.engine.shares_tempdb())
+        };
+        if unsettled.any() && self.open.iter().any(shows) { unsettled.settle(self.session) } else { Ok(()) }
+    }
+
+    /// Whether nothing but rows of one database depends on it.
+    fn may_wait_later(&self) -> bool {
+        let durable = |open: &&Open| open.database != TEMPDB && open.database != TABLE_VARIABLES;
+        let plain = |open: &Open| open.changes.is_none() && !open.txn.changes_catalog();
+        self.log_mark.is_none()
+            && self.open.iter().filter(durable).count() <= 1
+            && self.open.iter().all(plain)
     }
 
     /// Gives one transaction its place in the log. Of those that are decided together the first comes first, and is waited for: what
@@ -202,7 +236,7 @@ impl TxnSet {
 }
 
 /// Waits for a commit; how long a group's primary waited is counted.
-fn wait(commit: Commit, entry: &DatabaseEntry) -> std::result::Result<(), keel_node::TxnError> {
+pub(in crate::session) fn wait(commit: Commit, entry: &DatabaseEntry) -> std::result::Result<(), keel_node::TxnError> {
     let since = (entry.store.role() == Role::Primary).then(Instant::now);
     commit.wait()?;
     if let Some(since) = since {
