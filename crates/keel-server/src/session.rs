@@ -145,7 +145,17 @@ impl<'a> Connection<'a> {
         let LoggedIn { session, outbox, known, dialect, .. } = logged_in;
         let speaker = Speaker { server: shared.backend.server_name(), dialect };
         let settler = session.settler();
-        Connection { shared, link, session, settler, speaker, outbox, known, columns: Vec::new(), sql: String::new() }
+        Connection {
+            shared,
+            link,
+            session,
+            settler,
+            speaker,
+            outbox,
+            known,
+            columns: Vec::new(),
+            sql: String::new(),
+        }
     }
 
     /// One request and its response.

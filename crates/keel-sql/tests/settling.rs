@@ -64,7 +64,8 @@ fn count(session: &mut Session, table: &str) -> String {
     said.lines().find(|line| line.trim().parse::<u64>().is_ok()).unwrap_or(&said).trim().to_owned()
 }
 
-const LOOP: &str = "SET NOCOUNT ON DECLARE @i int = 0 WHILE @i < 100 BEGIN INSERT d.dbo.t VALUES (@i) SET @i += 1 END";
+const LOOP: &str =
+    "SET NOCOUNT ON DECLARE @i int = 0 WHILE @i < 100 BEGIN INSERT d.dbo.t VALUES (@i) SET @i += 1 END";
 
 fn with_table(disk: &Arc<SimDisk>) -> (Arc<keel_sql::Engine>, Session, Session) {
     let engine = open_by_hand(disk);

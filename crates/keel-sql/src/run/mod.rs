@@ -252,7 +252,12 @@ impl<'a> Runner<'a> {
             }
             match next? {
                 Next::Following => pc += 1,
-                Next::Jump(to) => pc = to,
+                Next::Jump(to) => {
+                    if to <= pc {
+                        self.info.shared.unsettled.settle_soon();
+                    }
+                    pc = to;
+                }
                 Next::Return(status) => return Ok(status),
             }
         }

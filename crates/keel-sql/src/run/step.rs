@@ -34,8 +34,8 @@ impl Runner<'_> {
         if self.passes_over(op) {
             return Ok(Next::Following);
         }
-        if self.info.shared.unsettled.any() {
-            self.before_going_on(op)?;
+        if let Op::Statement(_) = op {
+            self.info.settle()?;
         }
         match op {
             Op::Jump { target, depth } => {
@@ -94,20 +94,6 @@ impl Runner<'_> {
             }
         }
         Ok(Next::Following)
-    }
-
-    /// What the session has committed before, and has not waited for: is waited for here, or made durable meanwhile where it may take a
-    /// while until the session answers.
-    #[cold]
-    fn before_going_on(&self, op: &Op) -> Result<()> {
-        match op {
-            Op::Jump { .. } | Op::EnterTry { .. } | Op::LeaveTry | Op::Return(None) => {}
-            Op::Print(_) | Op::RaisError(_) | Op::Throw(_) | Op::Set(_) | Op::Use(_) => {}
-            Op::Begin(..) | Op::Commit(_) | Op::Rollback(_) | Op::Save(_) => {}
-            Op::Statement(_) => self.info.settle()?,
-            _ => self.info.shared.unsettled.settle_soon(),
-        }
-        Ok(())
     }
 
     /// A statement without rows went well.
@@ -222,6 +208,7 @@ impl Runner<'_> {
         let clock = Arc::clone(&self.info.engine.options().env.clock);
         let began = clock.now();
         let end = began + Duration::from_nanos(ticks as u64 * 100);
+        self.info.shared.unsettled.settle_soon();
         loop {
             if self.info.cancelled() {
                 return Err(errors::cancelled());

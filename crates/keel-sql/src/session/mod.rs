@@ -382,8 +382,11 @@ impl Session {
         rows_max: u32,
     ) -> Result<u64> {
         let mut sink = crate::run::Later { info: &self.info, results: false };
-        let removed =
-            Runner::new(&self.info, &mut self.txns, &mut sink).clean_history(database, table, Some(rows_max))?;
+        let removed = Runner::new(&self.info, &mut self.txns, &mut sink).clean_history(
+            database,
+            table,
+            Some(rows_max),
+        )?;
         self.info.settle()?;
         Ok(removed)
     }

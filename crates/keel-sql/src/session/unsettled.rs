@@ -104,6 +104,7 @@ impl Unsettled {
         if !self.any() {
             return Ok(());
         }
+        self.settle_soon();
         let follows = match &self.state.lock().last {
             Some((commit, entry)) if entry.id == database => txn.follow(commit),
             _ => true,
@@ -111,8 +112,17 @@ impl Unsettled {
         if follows { Ok(()) } else { self.settle(session) }
     }
 
-    /// The session goes on working: others should not have to wait for its answer to see what it has committed.
+    /// The session goes on working, as it does when it looks into tables again, waits, or goes round a loop: others should not have to
+    /// wait for its answer to see what it has committed.
+    #[inline]
     pub(crate) fn settle_soon(&self) {
+        if self.any() {
+            self.ask();
+        }
+    }
+
+    #[cold]
+    fn ask(&self) {
         let mut state = self.state.lock();
         if !state.asked
             && let Some((commit, _)) = &state.last

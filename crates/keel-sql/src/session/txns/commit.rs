@@ -236,7 +236,10 @@ impl TxnSet {
 }
 
 /// Waits for a commit; how long a group's primary waited is counted.
-pub(in crate::session) fn wait(commit: Commit, entry: &DatabaseEntry) -> std::result::Result<(), keel_node::TxnError> {
+pub(in crate::session) fn wait(
+    commit: Commit,
+    entry: &DatabaseEntry,
+) -> std::result::Result<(), keel_node::TxnError> {
     let since = (entry.store.role() == Role::Primary).then(Instant::now);
     commit.wait()?;
     if let Some(since) = since {
