@@ -63,8 +63,8 @@ pub use entries::{EntrySort, SortedEntries};
 pub use memory::{MemoryPool, MemoryShare};
 pub use meta::ColumnMeta;
 pub use plan::{
-    CompiledCondition, CompiledExpr, Dml, Plan, compile_condition, compile_dml, compile_expr, compile_select,
-    compile_select_into,
+    CompiledCondition, CompiledExpr, Dml, Plan, compile_condition, compile_dml, compile_expr,
+    compile_remote_change, compile_select, compile_select_into,
 };
 pub use scope::BindScope;
 pub use work::WorkSpace;

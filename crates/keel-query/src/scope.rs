@@ -95,6 +95,39 @@ impl VirtualColumn {
     }
 }
 
+/// What the planner knows of a table of another server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemoteSource<'a> {
+    /// Which server: what has the same can be sent there together.
+    pub server: &'a str,
+    /// The table's name in a text for it.
+    pub object: &'a str,
+    /// Texts compare there as their collation here says.
+    pub strings: bool,
+}
+
+/// What a plan sends to another server, for SHOWPLAN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentText<'a> {
+    /// Remote Query, Remote Scan or Remote Update.
+    pub operator: &'static str,
+    /// Name of the server.
+    pub server: &'a str,
+    /// The text.
+    pub text: &'a str,
+}
+
+/// What stands in FROM for rows of another server without a name of four parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RemoteRowset<'a> {
+    /// OPENQUERY: a linked server and a text for it.
+    Query(&'a str, &'a str),
+    /// OPENROWSET: provider, connection (string, or address, login, password) and a text.
+    Text(&'a str, &'a [String], &'a str),
+    /// OPENROWSET with a table, OPENDATASOURCE: the same with up to three parts of a name.
+    Table(&'a str, &'a [String], NameParts<'a>),
+}
+
 /// Rows a virtual table hands out, one boxed row at a time, in column order.
 pub type RowSource = Box<dyn Iterator<Item = Result<Vec<Value>>>>;
 
@@ -124,6 +157,30 @@ pub trait VirtualTable: Send + Sync {
     fn row_count_estimate(&self) -> u64 {
         100
     }
+    /// Of a table of another server: where that is. Queries over it may be made then.
+    fn remote(&self) -> Option<RemoteSource<'_>> {
+        None
+    }
+    /// A query that its server runs, with parameters that [`VirtualTable::open`] gets as arguments; these columns, about so many rows.
+    fn remote_query(
+        &self,
+        text: String,
+        parameters: Vec<(String, SqlType)>,
+        columns: Vec<VirtualColumn>,
+        rows: u64,
+    ) -> Option<Arc<dyn VirtualTable>> {
+        let _ = (text, parameters, columns, rows);
+        None
+    }
+    /// A change that its server makes: opened it is made, and its one row has the number of rows changed.
+    fn remote_change(&self, text: String, parameters: Vec<(String, SqlType)>) -> Option<Arc<dyn VirtualTable>> {
+        let _ = (text, parameters);
+        None
+    }
+    /// What it sends to another server.
+    fn shown(&self) -> Option<SentText<'_>> {
+        None
+    }
 }
 
 /// What a name in FROM (or as the target of DML) stands for.
@@ -138,7 +195,7 @@ pub enum ObjectRef {
 }
 
 /// A name of up to four parts as written; empty parts (`db..t`) are `None`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NameParts<'a> {
     /// Database.
     pub database: Option<&'a str>,
@@ -239,6 +296,25 @@ pub trait BindScope {
     fn is_own_server(&self, name: &str) -> bool {
         let _ = name;
         false
+    }
+    /// A table of another server. Error 7202 when there is none of that name, and others of asking it.
+    fn remote_object(&self, server: &str, name: NameParts<'_>) -> Result<Arc<dyn VirtualTable>> {
+        let _ = name;
+        Err(crate::errors::no_linked_server(server))
+    }
+    /// Rows of another server.
+    fn remote_rowset(&self, rowset: &RemoteRowset<'_>) -> Result<Arc<dyn VirtualTable>> {
+        match rowset {
+            RemoteRowset::Query(server, _) => Err(crate::errors::no_linked_server(server)),
+            RemoteRowset::Text(provider, ..) | RemoteRowset::Table(provider, ..) => {
+                Err(crate::errors::no_provider(provider))
+            }
+        }
+    }
+    /// The four parts that a synonym of something at another server stands for.
+    fn remote_synonym(&self, name: NameParts<'_>) -> Option<Vec<String>> {
+        let _ = name;
+        None
     }
     /// Whether what [`BindScope::object`] did not find is a synonym of something that is not there (5313).
     fn is_synonym(&self, name: NameParts<'_>) -> bool {

@@ -4,6 +4,7 @@ use keel_sql::ColumnMeta;
 use keel_tds::Dialect;
 use keel_tds::collation::WireCollation;
 use keel_tds::dialect::LOB_BYTES;
+use keel_tds::request::rpc::ParameterFlags;
 use keel_tds::text;
 use keel_tds::token::{Column, ColumnFlags};
 use keel_tds::type_info::{Fixed, MAX, TypeInfo, UdtColumn};
@@ -145,6 +146,25 @@ pub fn put_returned(out: &mut Vec<u8>, ty: SqlType, v: &Value, dialect: Dialect)
             });
         }
         ty => put_value(out, ty, v, dialect),
+    }
+}
+
+/// Appends a parameter of a call to another server: name, flags, type and value.
+pub fn put_parameter(
+    out: &mut Vec<u8>,
+    name: &str,
+    flags: ParameterFlags,
+    ty: SqlType,
+    v: &Value,
+    dialect: Dialect,
+) {
+    keel_tds::bytes::put_b_varchar(out, name);
+    out.push(flags.0);
+    let ty = wire_type(ty, Collation::default(), true);
+    ty.encode(out, dialect);
+    match v {
+        Value::Null => value::put_null(out, &ty, Place::Parameter),
+        v => put_value(out, &ty, v, dialect),
     }
 }
 

@@ -44,6 +44,13 @@ impl Rounds {
         Rounds::start("transaction resolver", DECIDING_REST, move |_| engine.settle_distributed())
     }
 
+    /// The thread that tells other servers what has become of transactions they have a part of: in a thread of its own, because one that is
+    /// silent keeps it waiting.
+    pub fn telling(engine: &Arc<Engine>) -> Result<Rounds> {
+        let engine = Arc::clone(engine);
+        Rounds::start("branch resolver", DECIDING_REST, move |_| engine.settle_remote_branches())
+    }
+
     fn start(name: &str, rest: Duration, round: impl Fn(&State) + Send + 'static) -> Result<Rounds> {
         let state = Arc::new(State::default());
         let its = Arc::clone(&state);

@@ -22,6 +22,7 @@ use crate::history::Rounds;
 use crate::keeper::Launch;
 use crate::listener::OwnAddress;
 use crate::password::{self, Passwords};
+use crate::remote::Remotes;
 use crate::server::Server;
 use crate::teller::Teller;
 use crate::witness::WitnessDirectory;
@@ -37,7 +38,7 @@ pub struct Instance {
     witness: Option<WitnessDirectory>,
     health: Arc<Health>,
     /// Threads that come round: what they do is done before the log ends.
-    rounds: [Rounds; 2],
+    rounds: [Rounds; 3],
     teller: Teller,
     agent: Option<Agent>,
     /// The address of a failover cluster instance.
@@ -107,6 +108,7 @@ impl Instance {
             log: Arc::clone(&log) as _,
         })
         .map_err(|e| anyhow!("the databases could not be opened: {e}"))?;
+        engine.set_connector(Arc::new(Remotes { host_name: crate::config::host_name() }));
         for flag in &config.trace_flags {
             engine.set_trace_flag(i32::try_from(*flag).context("a trace flag is a small number")?, true);
         }
@@ -147,7 +149,7 @@ impl Instance {
         for address in server.addresses() {
             log.entry("Server", &format!("Server is listening on {address}."));
         }
-        let rounds = [Rounds::cleaning(&engine, &log)?, Rounds::deciding(&engine)?];
+        let rounds = [Rounds::cleaning(&engine, &log)?, Rounds::deciding(&engine)?, Rounds::telling(&engine)?];
         let teller = Teller::start(&engine, &log)?;
         let agent = Agent::start_if(agent, &engine, &log, stack);
         log.entry("Server", "The server is now ready for client connections.");

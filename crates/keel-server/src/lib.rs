@@ -56,6 +56,7 @@ pub mod listener;
 pub mod login;
 pub mod password;
 pub mod recovery;
+pub mod remote;
 pub mod server;
 pub mod session;
 pub mod sink;

@@ -51,6 +51,12 @@ pub const USER_CONNECTIONS: i32 = 103;
 pub const CONTAINED_AUTHENTICATION: i32 = 16_393;
 /// "blocked process threshold (s)": from when on a session that waits is reported.
 pub const BLOCKED_PROCESS_THRESHOLD: i32 = 1569;
+/// `Ad Hoc Distributed Queries`: OPENROWSET and OPENDATASOURCE ask servers that are not linked.
+pub const AD_HOC_QUERIES: i32 = 16_391;
+/// `remote login timeout (s)`
+pub const REMOTE_LOGIN_TIMEOUT: i32 = 1519;
+/// `remote query timeout (s)`; 0 for none.
+pub const REMOTE_QUERY_TIMEOUT: i32 = 1520;
 /// `disallow results from triggers`
 pub const NO_RESULTS_FROM_TRIGGERS: i32 = 114;
 

@@ -226,7 +226,7 @@ fn called(
             None if name.name.is("sp_executesql") => Err(dynamic(program, at)),
             None => Ok(None),
         },
-        CallTarget::Slot(_) | CallTarget::Text(_) => Err(dynamic(program, at)),
+        CallTarget::Slot(_) | CallTarget::Text(_) | CallTarget::At(..) => Err(dynamic(program, at)),
     }
 }
 

@@ -27,6 +27,7 @@
 //! | [`functions`], [`views`], [`procs`] | tables of session functions, system views, system procedures |
 //! | [`governor`] | what requests may use: resource pools, workload groups, who waits |
 //! | [`distributed`] | transactions that somebody else decides about: over several databases, XA's branches |
+//! | [`linked`] | other servers by name: their tables, queries and procedures, transactions that reach them |
 //! | [`hadr`] | availability groups: statements, rules, what views show |
 //! | [`sink`] | what a client is told |
 //!
@@ -61,6 +62,7 @@ pub mod governor;
 pub mod hadr;
 pub mod history_cleanup;
 mod host;
+pub mod linked;
 pub mod map;
 pub mod modules;
 pub mod procs;
@@ -76,7 +78,7 @@ pub use keel_node::InstanceOptions;
 pub use engine::{DatabaseUser, Engine, EngineOptions, LoginRecord, PasswordHasher, ServerLog, Traffic};
 pub use failover_cluster::{ClusterNode, FailoverCluster};
 pub use keel_query::dml::{BulkRow, Cell};
-pub use session::{BulkSource, BulkTarget, CancelHandle, Session, SessionOptions, recovery};
+pub use session::{BulkSource, BulkTarget, CancelHandle, Secret, Session, SessionOptions, recovery};
 pub use sink::{
     ColumnMeta, DoneInfo, DoneKind, EnvChange, ResultSink, RpcParam, RpcProcedure, RpcValue, SinkClosed,
     TransactionRequest, TvpName,

@@ -310,7 +310,7 @@ impl Parser<'_> {
         Ok(SchemaColumn { name, ty, path, as_json })
     }
 
-    /// OPENQUERY and its kin; of most arguments only a leading string is read.
+    /// OPENQUERY and its kin. What OPENROWSET and OPENDATASOURCE name instead of a text is their last argument, as a column's name is written.
     #[inline(never)]
     fn rowset_function(&mut self) -> Result<TableSourceKind> {
         let name = ObjectName::simple(self.take_ident());
@@ -321,14 +321,17 @@ impl Parser<'_> {
             self.expect(Tok::LParen)?;
             if name.name.is("OPENROWSET") && self.at_kw(Kw::BULK) {
                 args = self.bulk_file()?;
-            } else if self.at_string() {
-                // The provider, so that it can be said that there is none.
-                args.push(self.simple_value()?);
+                self.skip_to_closing()?;
+            } else if name.name.is("CONTAINSTABLE") || name.name.is("FREETEXTTABLE") {
+                self.skip_to_closing()?;
+            } else {
+                args = self.provider_arguments(name.name.is("OPENROWSET"))?;
+                self.expect(Tok::RParen)?;
+                if name.name.is("OPENDATASOURCE") {
+                    self.expect(Tok::Dot)?;
+                    args.push(self.named_value()?);
+                }
             }
-            self.skip_to_closing()?;
-        }
-        while self.eat(Tok::Dot) {
-            self.any_word()?;
         }
         let schema = if name.name.is("OPENXML") && self.at_kw(Kw::WITH) && self.tok_ahead(1) != Tok::LParen {
             self.bump();
@@ -338,6 +341,36 @@ impl Parser<'_> {
         };
         let (alias, columns) = self.alias_and_columns()?;
         Ok(TableSourceKind::Function { name, args, schema, alias, columns })
+    }
+
+    /// `'provider', 'connection'`, and with `what` a text or name behind it; the connection may be `'address'; 'login'; 'password'`.
+    fn provider_arguments(&mut self, what: bool) -> Result<Vec<Expr>> {
+        let mut args = vec![self.text_argument()?];
+        self.expect(Tok::Comma)?;
+        args.push(self.text_argument()?);
+        while self.eat(Tok::Semi) {
+            args.push(self.text_argument()?);
+        }
+        if what {
+            self.expect(Tok::Comma)?;
+            args.push(if self.at_string() { self.simple_value()? } else { self.named_value()? });
+        }
+        Ok(args)
+    }
+
+    fn text_argument(&mut self) -> Result<Expr> {
+        if self.at_string() { self.simple_value() } else { Err(self.unexpected()) }
+    }
+
+    /// A table's name as a column's.
+    fn named_value(&mut self) -> Result<Expr> {
+        let start = self.span();
+        let object = self.object_name()?;
+        let qualifier = object.schema.map(|schema| {
+            Box::new(ObjectName { server: None, database: None, schema: object.database, name: schema, span: object.span })
+        });
+        let column = crate::ast::ColumnRef { qualifier, name: object.name };
+        Ok(Expr { kind: ExprKind::Column(column), span: self.since(start) })
     }
 
     /// `BULK 'file', SINGLE_CLOB`: all three as values, of other options the names.

@@ -233,7 +233,9 @@ impl Binder<'_> {
 
     /// Resolves an object name or raises 208.
     pub fn lookup(&self, name: &ast::ObjectName) -> Result<ObjectRef> {
-        self.check_server(name)?;
+        if let Some(remote) = self.elsewhere(name) {
+            return remote;
+        }
         self.scope.object(parts(name)).ok_or_else(|| self.not_found(name))
     }
 

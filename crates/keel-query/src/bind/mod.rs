@@ -189,6 +189,8 @@ pub struct Binder<'a> {
     /// Indexed views are read by their tables, unless NOEXPAND says otherwise: EXPAND VIEWS, and where a view may be what
     /// the statement changes.
     pub(crate) expands_views: bool,
+    /// Tables and parameters of texts for other servers so far.
+    remote_names: u32,
     next_get: u32,
     next_recursion: u32,
     ctes: Vec<CteEntry>,
@@ -267,6 +269,7 @@ impl<'a> Binder<'a> {
             databases: Vec::new(),
             max_recursion: 100,
             expands_views: false,
+            remote_names: 0,
             next_get: 0,
             next_recursion: 0,
             ctes: Vec::new(),
@@ -305,6 +308,12 @@ impl<'a> Binder<'a> {
     /// A step of binding or planning: error 3617 when the statement is cancelled.
     pub(crate) fn step(&self) -> Result<()> {
         if self.scope.cancelled() { Err(errors::cancelled()) } else { Ok(()) }
+    }
+
+    /// A number that nothing else in the statement's texts for other servers has.
+    pub(crate) fn remote_number(&mut self) -> u32 {
+        self.remote_names += 1;
+        self.remote_names
     }
 
     /// A new slot.

@@ -284,6 +284,8 @@ pub enum Rel {
         /// `first_slot + i` is column i.
         first_slot: Slot,
     },
+    /// What another server computes: made of its tables by [`crate::plan::remote`].
+    Remote(Box<crate::plan::remote::Remote>),
     /// Literal rows.
     Values {
         /// Rows of expressions.
@@ -557,6 +559,7 @@ impl Rel {
             Rel::Virtual { table, first_slot, .. } => {
                 set.extend(*first_slot..first_slot + table.0.columns().len() as Slot);
             }
+            Rel::Remote(remote) => set.extend(remote.slots()),
             Rel::Values { slots, .. }
             | Rel::WorkTable { slots, .. }
             | Rel::Shared { slots, .. }

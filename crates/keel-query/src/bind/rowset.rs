@@ -7,20 +7,25 @@ use crate::catalog::{ColumnDef, ModuleDef, ModuleKind};
 use crate::errors::{self, Result};
 use crate::expr::Expr;
 use crate::openjson::JsonColumn;
-use crate::scope::{NameParts, ObjectRef, VirtualColumn, VirtualTable};
+use crate::scope::{NameParts, ObjectRef, RemoteRowset, VirtualColumn, VirtualTable};
 use keel_parser::ast;
 use keel_types::SqlType;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Binder<'_> {
-    /// Error 7202 for a name of another server: none is linked.
-    pub(crate) fn check_server(&self, name: &ast::ObjectName) -> Result<()> {
+    /// What a name of another server stands for, also through a synonym; `None` for names of this one.
+    pub(crate) fn elsewhere(&self, name: &ast::ObjectName) -> Option<Result<ObjectRef>> {
+        let remote = |server: &str, name| self.scope.remote_object(server, name).map(ObjectRef::Virtual);
         match &name.server {
-            Some(server) if !self.scope.is_own_server(&server.text) => {
-                Err(errors::no_linked_server(&server.text))
+            Some(server) if self.scope.is_own_server(&server.text) => None,
+            Some(server) => Some(remote(&server.text, parts(name))),
+            None => {
+                let target = self.scope.remote_synonym(parts(name))?;
+                let [server, database, schema, object] = target.as_slice() else { return None };
+                let name = NameParts { database: Some(database), schema: Some(schema), object };
+                Some(remote(server, name))
             }
-            _ => Ok(()),
         }
     }
 
@@ -43,8 +48,14 @@ impl Binder<'_> {
         columns: &[ast::Ident],
         outer: &Scope<'_>,
     ) -> Result<BoundSource> {
-        if !name.name.quoted && name.is_simple() {
-            refuse_remote(&name.name.text, args)?;
+        if !name.name.quoted
+            && name.is_simple()
+            && let Some(table) = self.remote_rows(&name.name.text, args)?
+        {
+            let exposed = alias.map_or("", |a| a.as_str());
+            let (rel, mut sources) = self.virtual_table(table, exposed, Vec::new(), false, name);
+            rename(&mut sources, columns, exposed)?;
+            return Ok((rel, sources));
         }
         if super::xml::is_method(&name.name)
             && let Some(target) = super::xml::method_target(name)
@@ -118,6 +129,39 @@ impl Binder<'_> {
                 self.derived(bound, &exposed, columns)
             }
             _ => Err(errors::invalid_object(&name.to_string())),
+        }
+    }
+
+    /// Rows of another server: OPENQUERY, OPENROWSET, OPENDATASOURCE. `None` for other functions.
+    fn remote_rows(&self, function: &str, args: &[ast::Expr]) -> Result<Option<Arc<dyn VirtualTable>>> {
+        let function = function.to_ascii_uppercase();
+        match function.as_str() {
+            "OPENQUERY" => {
+                let [server, text] = args else { return Err(errors::syntax_near(&function)) };
+                let (server, text) = (word_or_text(server), word_or_text(text));
+                self.scope.remote_rowset(&RemoteRowset::Query(&server, &text)).map(Some)
+            }
+            "OPENROWSET" | "OPENDATASOURCE" => {
+                let [provider, connection @ .., what] = args else { return Err(errors::syntax_near(&function)) };
+                if matches!(&provider.kind, ast::ExprKind::Column(_)) {
+                    return Ok(None);
+                }
+                let provider = word_or_text(provider);
+                let connection: Vec<String> = connection.iter().map(word_or_text).collect();
+                let rowset = match &what.kind {
+                    ast::ExprKind::Column(c) => {
+                        let above = c.qualifier.as_deref();
+                        let schema = above.map(|q| q.name.text.as_str());
+                        let database = above.and_then(|q| q.schema.as_ref()).map(|d| d.text.as_str());
+                        let name = NameParts { database, schema, object: &c.name.text };
+                        return self.scope.remote_rowset(&RemoteRowset::Table(&provider, &connection, name)).map(Some);
+                    }
+                    _ => word_or_text(what),
+                };
+                self.scope.remote_rowset(&RemoteRowset::Text(&provider, &connection, &rowset)).map(Some)
+            }
+            "CONTAINSTABLE" | "FREETEXTTABLE" => Err(errors::no_full_text()),
+            _ => Ok(None),
         }
     }
 
@@ -199,21 +243,11 @@ fn bulk_file(args: &[ast::Expr]) -> Result<Option<(&'static str, &ast::Expr)>> {
     }
 }
 
-/// Rowsets of other servers, of providers and of files: there are none here.
-fn refuse_remote(function: &str, args: &[ast::Expr]) -> Result<()> {
-    let first = args.first().map(|a| match &a.kind {
+/// The text of a literal argument, or the name that an identifier is.
+fn word_or_text(e: &ast::Expr) -> String {
+    match &e.kind {
         ast::ExprKind::Column(c) => c.name.text.to_string(),
         ast::ExprKind::Literal(ast::Literal::String { value, .. }) => value.to_string(),
         _ => String::new(),
-    });
-    match function.to_ascii_uppercase().as_str() {
-        "OPENQUERY" => Err(errors::no_linked_server(&first.unwrap_or_default())),
-        "OPENROWSET" | "OPENDATASOURCE" => match first {
-            Some(bulk) if bulk.eq_ignore_ascii_case("BULK") && args.len() > 1 => Ok(()),
-            Some(provider) => Err(errors::no_provider(&provider)),
-            None => Err(errors::not_supported(function)),
-        },
-        "CONTAINSTABLE" | "FREETEXTTABLE" => Err(errors::no_full_text()),
-        _ => Ok(()),
     }
 }

@@ -191,8 +191,11 @@ pub(crate) fn decoders(table: &TableDef, columns: &[usize], first: usize) -> Vec
 
 /// Finds the table a statement changes. Simple views stand for their table.
 pub(crate) fn resolve_target(binder: &Binder<'_>, target: &ast::TableRef) -> Result<Arc<TableDef>> {
-    if let ast::TableRef::Named(name) = target {
-        binder.check_server(name)?;
+    if let ast::TableRef::Named(name) = target
+        && let Some(remote) = binder.elsewhere(name)
+    {
+        // Changes of other servers' tables are made by who knows these.
+        return Err(remote.err().unwrap_or_else(|| errors::view_not_updatable(&name.to_string())));
     }
     match target {
         ast::TableRef::Variable(v) if binder.scope.is_table_parameter(&v.name) => {

@@ -223,6 +223,7 @@ impl Rel {
             | Rel::Empty(_)
             | Rel::Get(_)
             | Rel::Virtual { .. }
+            | Rel::Remote(_)
             | Rel::Values { .. }
             | Rel::Shared { .. }
             | Rel::WorkTable { .. } => {
@@ -248,6 +249,7 @@ impl Rel {
             | Rel::Empty(_)
             | Rel::Get(_)
             | Rel::Virtual { .. }
+            | Rel::Remote(_)
             | Rel::Values { .. }
             | Rel::Shared { .. }
             | Rel::WorkTable { .. } => {
@@ -278,6 +280,7 @@ impl Rel {
         match self {
             Rel::Get(g) => g.policy.iter().for_each(f),
             Rel::Virtual { args, .. } => args.iter().for_each(f),
+            Rel::Remote(remote) => remote.args.iter().for_each(|(_, e)| f(e)),
             Rel::Values { rows, .. } => rows.iter().flatten().for_each(f),
             Rel::Filter { predicates, .. } => predicates.iter().for_each(f),
             Rel::Project { exprs, .. } => exprs.iter().for_each(|(_, e)| f(e)),
@@ -307,6 +310,7 @@ impl Rel {
         match self {
             Rel::Get(g) => g.policy.iter_mut().for_each(&mut *f),
             Rel::Virtual { args, .. } => args.iter_mut().for_each(&mut *f),
+            Rel::Remote(remote) => remote.args.iter_mut().for_each(|(_, e)| f(e)),
             Rel::Values { rows, .. } => rows.iter_mut().flatten().for_each(&mut *f),
             Rel::Filter { predicates, .. } => predicates.iter_mut().for_each(&mut *f),
             Rel::Project { exprs, .. } => exprs.iter_mut().for_each(|(_, e)| f(e)),
@@ -341,7 +345,7 @@ impl Rel {
     /// nothing volatile.
     #[must_use]
     pub fn is_steady(&self) -> bool {
-        let mut steady = !matches!(self, Rel::Virtual { .. } | Rel::Shared { .. } | Rel::WorkTable { .. });
+        let mut steady = !matches!(self, Rel::Virtual { .. } | Rel::Remote(_) | Rel::Shared { .. } | Rel::WorkTable { .. });
         let varies = |e: &Expr| matches!(e.kind, ExprKind::Var(_) | ExprKind::Subquery(_));
         self.for_own_exprs(&mut |e| steady &= !e.is_volatile() && !e.any(&mut |e| varies(e)));
         steady && self.inputs().iter().all(|input| input.is_steady())

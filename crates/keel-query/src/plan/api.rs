@@ -1,10 +1,11 @@
 //! The functions that compile statements.
 
+use super::remote::RemoteParts;
 use super::run::{Body, Plan, Pool, subquery_states};
 use super::{Planner, SubPlan};
 use crate::bind::expr::{Clause, ExprCx};
 use crate::bind::query::Destination;
-use crate::bind::rel::{Rel, SlotSet};
+use crate::bind::rel::{Rel, SlotSet, VirtualRef};
 use crate::bind::{Binder, BoundQuery};
 use crate::catalog::TableDef;
 use crate::context::ExecCtx;
@@ -79,6 +80,45 @@ pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> R
             Ok(finish(&binder, body, subplans, meta, into))
         }
     }
+}
+
+/// Compiles the query behind a change of another server's table. Where that server has all that the query needs, `make` is given its parts and says the text of
+/// the change: the plan makes it, and gives one row with the number of rows changed (true). Otherwise it gives the query's rows.
+///
+/// # Errors
+/// Those of compiling the query.
+pub fn compile_remote_change(
+    scope: &dyn BindScope,
+    select: &ast::SelectStatement,
+    make: &dyn Fn(&RemoteParts) -> Option<String>,
+) -> Result<(Plan, bool)> {
+    let mut binder = Binder::new(scope);
+    let bound = binder.select_statement(select)?;
+    let BoundQuery { rel, columns } = binder.masked_query(bound.query);
+    let output: Vec<Slot> = columns.iter().map(|c| c.slot).collect();
+    let rel = super::rewrite::rewrite(rel, &mut binder);
+    if let Rel::Remote(remote) = &rel
+        && let Some((table, args)) = (**remote).clone().change(&output, make)
+    {
+        let count = binder.typed_slot("", SqlType::BigInt, true);
+        let rel = Rel::Project {
+            input: Box::new(Rel::Virtual { table: VirtualRef(table), alias: String::new(), args, first_slot: count }),
+            exprs: Vec::new(),
+        };
+        let mut planner = Planner::new(&mut binder);
+        let planned = planner.plan_tree(rel, &SlotSet::from([count]))?;
+        let body = Body::Query { root: Arc::new(planned.node), output: vec![count as usize] };
+        let subplans = planner.subplans;
+        return Ok((finish(&binder, body, subplans, Vec::new(), None), true));
+    }
+    let described: Vec<(&str, Slot)> = columns.iter().map(|c| (c.name.as_str(), c.slot)).collect();
+    let meta = describe(&binder, &rel, &described);
+    let mut planner = Planner::new(&mut binder);
+    let planned = planner.plan_tree(rel, &output.iter().copied().collect())?;
+    let output = output.into_iter().map(|s| s as usize).collect();
+    let body = Body::Query { root: Arc::new(planned.node), output };
+    let subplans = planner.subplans;
+    Ok((finish(&binder, body, subplans, meta, None), false))
 }
 
 /// Assembles a plan.

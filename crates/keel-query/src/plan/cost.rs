@@ -21,6 +21,11 @@ pub const HASH_START: f64 = 20.0;
 /// Evaluating a condition or passing a row on.
 pub const TOUCH: f64 = 0.2;
 
+/// Asking another server.
+pub const REMOTE_START: f64 = 500.0;
+/// A row that it sends.
+pub const REMOTE_ROW: f64 = 10.0;
+
 /// Selectivity of an equality nobody knows better.
 pub const EQUAL: f64 = 0.05;
 /// Of a range with one end.

@@ -8,6 +8,7 @@ pub mod estimate;
 mod late;
 mod mark;
 pub mod physical;
+pub mod remote;
 pub mod rewrite;
 pub mod run;
 pub mod share;
@@ -29,8 +30,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use api::{
-    CompiledCondition, CompiledExpr, Dml, compile_condition, compile_dml, compile_expr, compile_select,
-    compile_select_into,
+    CompiledCondition, CompiledExpr, Dml, compile_condition, compile_dml, compile_expr, compile_remote_change,
+    compile_select, compile_select_into,
 };
 pub use run::Plan;
 

@@ -17,14 +17,16 @@ pub enum Pass {
     PushPredicates,
     /// MIN or MAX of a table becomes its first row in that order.
     MinMaxToTop,
+    /// What other servers can compute is sent to them ([`super::remote`]).
+    Ship,
     /// Parts that stand in the query more than once are computed once, where the planner finds that cheaper ([`super::share`]).
     ShareParts,
 }
 
 impl Pass {
     /// All passes in order.
-    pub const ALL: [Pass; 4] =
-        [Pass::UnnestSubqueries, Pass::PushPredicates, Pass::MinMaxToTop, Pass::ShareParts];
+    pub const ALL: [Pass; 5] =
+        [Pass::UnnestSubqueries, Pass::PushPredicates, Pass::MinMaxToTop, Pass::Ship, Pass::ShareParts];
     /// Its name in traces.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -32,6 +34,7 @@ impl Pass {
             Pass::UnnestSubqueries => "unnest_subqueries",
             Pass::PushPredicates => "push_predicates",
             Pass::MinMaxToTop => "min_max_to_top",
+            Pass::Ship => "ship",
             Pass::ShareParts => "share_parts",
         }
     }
@@ -42,6 +45,7 @@ impl Pass {
             Pass::UnnestSubqueries => unnest(rel, binder),
             Pass::PushPredicates => push(rel, Vec::new()),
             Pass::MinMaxToTop => min_max(rel),
+            Pass::Ship => super::remote::ship(rel, binder),
             // Of the whole statement, when the other passes are through.
             Pass::ShareParts => rel,
         }

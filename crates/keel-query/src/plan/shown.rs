@@ -42,6 +42,8 @@ pub enum Part {
     Ordered(bool),
     /// Fetches the rows that another index found.
     Lookup,
+    /// A server, and the text that is sent to it.
+    Sent(String, String),
     /// A word of its own.
     Word(&'static str),
     /// Columns that are read, by name: part of no line.
@@ -183,6 +185,7 @@ impl Part {
             Part::Ordered(false) => write!(s, "ORDERED FORWARD"),
             Part::Ordered(true) => write!(s, "ORDERED BACKWARD"),
             Part::Lookup => write!(s, "LOOKUP ORDERED FORWARD"),
+            Part::Sent(server, text) => write!(s, "SOURCE:({server}), QUERY:({text})"),
             Part::Word(word) => write!(s, "{word}"),
             Part::Columns(_) => Ok(()),
         };

@@ -281,6 +281,7 @@ fn parts_of(out: &mut Out, element: &str, shown: &Shown) -> io::Result<()> {
             | Part::TopN
             | Part::Ordered(_)
             | Part::Lookup
+            | Part::Sent(..)
             | Part::Word(_)
             | Part::Columns(_) => {}
         }

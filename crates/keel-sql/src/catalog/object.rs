@@ -289,6 +289,10 @@ pub mod object_class {
     pub const RESOURCE_POOL: u8 = 45;
     /// In master: workload groups.
     pub const WORKLOAD_GROUP: u8 = 46;
+    /// In master: linked servers with their logins.
+    pub const LINKED_SERVER: u8 = 47;
+    /// In master: branches of transactions at other servers that may be prepared and not decided.
+    pub const REMOTE_BRANCH: u8 = 48;
     /// In master: endpoints for database mirroring.
     pub const ENDPOINT: u8 = 50;
     /// In master: event sessions.

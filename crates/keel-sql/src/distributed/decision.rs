@@ -38,6 +38,11 @@ pub(crate) struct Deciding {
 }
 
 impl Deciding {
+    /// Its unit of work, and the family of the database that decides.
+    pub(crate) fn decided_by(&self) -> (Uow, [u8; 16]) {
+        (self.uow, self.decider)
+    }
+
     /// What the logs of the others call it.
     pub(crate) fn name(&self) -> Name {
         Name { uow: self.uow, decider: Decider::Database(self.decider) }
@@ -53,6 +58,11 @@ impl Deciding {
         let json = serde_json::to_vec(&self.others).expect("plain structures become JSON");
         let row = RowBuilder::build(&[Some(&json)]);
         txn.put_index(DECISIONS, &self.uow, &row).map_err(|e| txn_error(e, name, 0))
+    }
+
+    /// A branch at another server has still to be told: the decision stays until it is.
+    pub(crate) fn keep(self, first: &DatabaseEntry) {
+        self.engine.distributed.swept.lock().remove(&first.id);
     }
 
     /// All databases have been told. Nobody waits for this to be durable: a decision that nobody asks for does no harm.
@@ -82,6 +92,17 @@ fn forget(entry: &DatabaseEntry, uow: &Uow) {
     }
 }
 
+/// What has become of a transaction, for whoever is to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is committed.
+    Committed,
+    /// It never was, and never will be.
+    Never,
+    /// Nobody who knows can be asked here now.
+    NotKnown,
+}
+
 /// What a database that decides says.
 enum Answer {
     Committed,
@@ -94,14 +115,15 @@ enum Answer {
 }
 
 impl Engine {
-    /// A session begins to decide about a transaction over several databases, of which `first` decides.
-    pub(crate) fn begin_deciding(self: &Arc<Engine>, first: &DatabaseEntry) -> Deciding {
-        let (uow, decider) = (self.new_uow(), first.store.control().family);
+    /// A session begins to decide about a transaction over several databases, of which `first` decides; `uow` is what it is called
+    /// already, if it is.
+    pub(crate) fn begin_deciding(self: &Arc<Engine>, first: &DatabaseEntry, uow: Option<Uow>) -> Deciding {
+        let (uow, decider) = (uow.unwrap_or_else(|| self.new_uow()), first.store.control().family);
         self.distributed.deciding.lock().insert(uow);
         Deciding { engine: Arc::clone(self), uow, decider, others: Vec::new() }
     }
 
-    pub(super) fn is_deciding(&self, uow: &Uow) -> bool {
+    pub(crate) fn is_deciding(&self, uow: &Uow) -> bool {
         self.distributed.deciding.lock().contains(uow)
     }
 
@@ -121,15 +143,10 @@ impl Engine {
             if self.is_deciding(&doubt.name.uow) {
                 continue;
             }
-            let commit = match self.ask(&family, &doubt.name.uow) {
-                Ok(Answer::Committed) => true,
-                Ok(Answer::Never) => false,
-                Ok(Answer::Unknown) => match self.configuration(IN_DOUBT_RESOLUTION).running {
-                    1 => true,
-                    2 => false,
-                    _ => continue,
-                },
-                Ok(Answer::Elsewhere) | Err(_) => continue,
+            let commit = match self.fate(&family, &doubt.name.uow) {
+                Fate::Committed => true,
+                Fate::Never => false,
+                Fate::NotKnown => continue,
             };
             self.settle(&doubt, commit);
         }
@@ -144,6 +161,20 @@ impl Engine {
             Err(e) => format!("Transaction {uow} cannot be {done} in database '{name}': {}", e.message),
         };
         self.options().log.write(&text);
+    }
+
+    /// What the database of a family has decided about a transaction, for branches of it at other servers.
+    pub(crate) fn fate(&self, family: &[u8; 16], uow: &Uow) -> Fate {
+        match self.ask(family, uow) {
+            Ok(Answer::Committed) => Fate::Committed,
+            Ok(Answer::Never) => Fate::Never,
+            Ok(Answer::Unknown) => match self.configuration(IN_DOUBT_RESOLUTION).running {
+                1 => Fate::Committed,
+                2 => Fate::Never,
+                _ => Fate::NotKnown,
+            },
+            Ok(Answer::Elsewhere) | Err(_) => Fate::NotKnown,
+        }
     }
 
     /// Asks the copies of a database that can be written here whether a transaction is committed.
@@ -198,7 +229,8 @@ impl Engine {
             let Ok(uow) = Uow::try_from(key) else { continue };
             let others: Vec<[u8; 16]> =
                 serde_json::from_slice(row::column(&bytes, 0).unwrap_or_default()).unwrap_or_default();
-            if !self.is_deciding(&uow) && others.iter().all(|family| self.has_been_told(family, &uow)) {
+            let told_here = others.iter().all(|family| self.has_been_told(family, &uow));
+            if !self.is_deciding(&uow) && told_here && !self.has_pending_branch(&uow)? {
                 told.push(uow);
             } else {
                 all = false;

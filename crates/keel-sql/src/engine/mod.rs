@@ -154,6 +154,8 @@ pub struct Engine {
     governor: crate::governor::Governor,
     /// Transactions that somebody else decides about.
     pub(crate) distributed: crate::distributed::Distributed,
+    /// Other servers by name.
+    pub(crate) linked: crate::linked::Linked,
 }
 
 /// A configured and a running value.
@@ -195,6 +197,7 @@ impl Engine {
             events: crate::events::Events::default(),
             governor: crate::governor::Governor::new(crate::clock::local_ticks(&*options.env.clock)),
             distributed: crate::distributed::Distributed::default(),
+            linked: crate::linked::Linked::default(),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
             listening: std::sync::OnceLock::new(),

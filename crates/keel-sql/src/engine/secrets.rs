@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! <data>/service.keel ─► the master key (and: its password ─► the master key) ─► private keys of certificates ─► keys of databases
+//!                     └► passwords of linked servers
 //! ```
 //!
 //! The service master key is 32 random bytes in a file of its own, readable by the server's user alone: `KEELSMK1`, the key,
@@ -147,6 +148,19 @@ impl Engine {
             certificate.key = with_master.or_else(with_service);
         }
         Ok(all)
+    }
+
+    /// A password of a linked server as it is kept: sealed with the service master key.
+    pub(crate) fn seal_password(&self, password: &str) -> Result<Vec<u8>> {
+        Ok(seal_secret(password.as_bytes(), &self.own_service_key()?, &*self.options.env.random))
+    }
+
+    /// The password again; none is an empty one. Error 33094 when the service master key is another one by now.
+    pub(crate) fn open_password(&self, sealed: Option<&[u8]>) -> Result<String> {
+        let Some(sealed) = sealed else { return Ok(String::new()) };
+        let bytes = open_secret(sealed, &self.own_service_key()?);
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        text.ok_or_else(|| failed(&io::Error::other("The service master key is not the one that it was sealed with.")))
     }
 
     /// Private keys of an instance that kept them as they are.

@@ -847,22 +847,52 @@ GO
 create procedure sys.sp_helpserver @server sysname = null, @optname varchar(35) = null, @show_topology varchar(1) = null
 as
 set nocount on
-if @server is not null and @server <> @@servername
+if @server is not null and not exists (select 1 from sys.servers where name = @server)
 begin
     raiserror(15015, 16, 1, @server)
     return 1
 end
-select convert(sysname, @@servername) as name, convert(sysname, @@servername) as network_name,
-    convert(varchar(70), 'rpc,rpc out') as status, convert(char(4), '0') as id, convert(sysname, null) as collation_name,
-    0 as connect_timeout, 0 as query_timeout
+select s.name, convert(sysname, case s.is_linked when 0 then s.name else isnull(s.data_source, s.name) end) as network_name,
+    convert(varchar(200), isnull(stuff(
+        case when s.is_publisher = 1 then ',pub' else '' end + case when s.is_subscriber = 1 then ',sub' else '' end
+        + case when s.is_distributor = 1 then ',dist' else '' end + case when s.is_system = 1 then ',system' else '' end
+        + case when s.is_remote_login_enabled = 1 then ',rpc' else '' end + case when s.is_rpc_out_enabled = 1 then ',rpc out' else '' end
+        + case when s.is_data_access_enabled = 1 then ',data access' else '' end
+        + case when s.is_collation_compatible = 1 then ',collation compatible' else '' end
+        + case when s.uses_remote_collation = 1 then ',use remote collation' else '' end
+        + case when s.lazy_schema_validation = 1 then ',lazy schema validation' else '' end, 1, 1, ''), '')) as status,
+    convert(char(4), s.server_id) as id, s.collation_name, s.connect_timeout, s.query_timeout
+from sys.servers s
+where (@server is null or s.name = @server)
+    and (@optname is null or case @optname when 'pub' then s.is_publisher when 'sub' then s.is_subscriber when 'dist' then s.is_distributor
+        when 'system' then s.is_system when 'rpc' then s.is_remote_login_enabled when 'rpc out' then s.is_rpc_out_enabled
+        when 'data access' then s.is_data_access_enabled when 'collation compatible' then s.is_collation_compatible
+        when 'use remote collation' then s.uses_remote_collation when 'lazy schema validation' then s.lazy_schema_validation else 0 end = 1)
+order by s.name
 return 0
 GO
 create procedure sys.sp_linkedservers
 as
-select convert(sysname, @@servername) as SRV_NAME, convert(nvarchar(128), 'SQLNCLI') as SRV_PROVIDERNAME,
-    convert(nvarchar(128), 'SQL Server') as SRV_PRODUCT, convert(nvarchar(4000), @@servername) as SRV_DATASOURCE,
-    convert(nvarchar(4000), null) as SRV_PROVIDERSTRING, convert(nvarchar(4000), null) as SRV_LOCATION,
-    convert(sysname, null) as SRV_CAT
+select name as SRV_NAME, convert(nvarchar(128), provider) as SRV_PROVIDERNAME, convert(nvarchar(128), product) as SRV_PRODUCT,
+    convert(nvarchar(4000), data_source) as SRV_DATASOURCE, convert(nvarchar(4000), provider_string) as SRV_PROVIDERSTRING,
+    convert(nvarchar(4000), location) as SRV_LOCATION, catalog as SRV_CAT
+from sys.servers order by name
+return 0
+GO
+create procedure sys.sp_helplinkedsrvlogin @rmtsrvname sysname = null, @locallogin sysname = null
+as
+set nocount on
+if @rmtsrvname is not null and not exists (select 1 from sys.servers where name = @rmtsrvname)
+begin
+    raiserror(15015, 16, 1, @rmtsrvname)
+    return 1
+end
+select s.name as [Linked Server], p.name as [Local Login], convert(smallint, l.uses_self_credential) as [Is Self Mapping],
+    l.remote_name as [Remote Login]
+from sys.linked_logins l join sys.servers s on s.server_id = l.server_id
+    left join sys.server_principals p on p.principal_id = l.local_principal_id and l.local_principal_id <> 0
+where (@rmtsrvname is null or s.name = @rmtsrvname) and (@locallogin is null or p.name = @locallogin)
+order by s.name, p.name
 return 0
 GO
 create procedure sys.sp_addlogin @loginame sysname, @passwd sysname = null, @defdb sysname = 'master', @deflanguage sysname = null,

@@ -12,6 +12,7 @@ mod execute;
 mod failover_cluster;
 mod hadr;
 mod host;
+mod linked;
 mod prepared;
 mod properties;
 mod rename;
@@ -143,6 +144,19 @@ pub static ALL: &[Procedure] = &[
     p("xp_sqljdbc_xa_forget", xa::forget),
     p("xp_sqljdbc_xa_forget_ex", xa::forget),
     p("xp_sqljdbc_xa_recover", xa::recover),
+    p("sp_addlinkedserver", linked::sp_addlinkedserver),
+    p("sp_dropserver", linked::sp_dropserver),
+    p("sp_addlinkedsrvlogin", linked::sp_addlinkedsrvlogin),
+    p("sp_droplinkedsrvlogin", linked::sp_droplinkedsrvlogin),
+    p("sp_serveroption", linked::sp_serveroption),
+    p("sp_setnetname", linked::sp_setnetname),
+    p("sp_testlinkedserver", linked::sp_testlinkedserver),
+    p("sp_tables_ex", linked::sp_tables_ex),
+    p("sp_columns_ex", linked::sp_columns_ex),
+    p("sp_primarykeys", linked::sp_primarykeys),
+    p("sp_foreignkeys", linked::sp_foreignkeys),
+    p("sp_indexes", linked::sp_indexes),
+    p("sp_catalogs", linked::sp_catalogs),
     p("sp_setapprole", users::sp_setapprole),
     p("sp_unsetapprole", users::sp_unsetapprole),
 ];

@@ -401,7 +401,9 @@ impl Lower<'_> {
             StatementKind::WaitFor(ast::WaitFor::Delay(e)) => Op::WaitFor(Unit::expr(e.clone(), None), false),
             StatementKind::WaitFor(ast::WaitFor::Time(e)) => Op::WaitFor(Unit::expr(e.clone(), None), true),
             StatementKind::Execute(x) => match &x.target {
-                ast::ExecuteTarget::Text(e) if x.return_variable.is_none() && x.result_sets.is_none() => {
+                ast::ExecuteTarget::Text(e)
+                    if x.return_variable.is_none() && x.result_sets.is_none() && x.at.is_none() =>
+                {
                     Op::ExecText {
                         text: Unit::expr(of_strings(e), None),
                         run_as: self.run_as(x)?.map(Box::new),
@@ -629,7 +631,13 @@ impl Lower<'_> {
         let target = match &x.target {
             ast::ExecuteTarget::Procedure { name, .. } => CallTarget::Name(name.clone()),
             ast::ExecuteTarget::Variable(v) => CallTarget::Slot(self.slot(v)?),
-            ast::ExecuteTarget::Text(e) => CallTarget::Text(Unit::expr(of_strings(e), None)),
+            ast::ExecuteTarget::Text(e) => {
+                let text = Unit::expr(of_strings(e), None);
+                match &x.at {
+                    Some(server) => CallTarget::At(server.text.clone(), text),
+                    None => CallTarget::Text(text),
+                }
+            }
         };
         let mut args = Vec::with_capacity(x.args.len());
         for (i, a) in x.args.iter().enumerate() {
@@ -663,11 +671,8 @@ impl Lower<'_> {
         sets.iter().map(|set| set.iter().map(column).collect()).collect::<Result<_>>().map(Some)
     }
 
-    /// Who EXEC (string) runs as; there is no other server to run it AT.
+    /// Who EXEC (string) runs as.
     fn run_as(&self, x: &ast::Execute) -> Result<Option<(ast::Principal, Unit)>> {
-        if let Some(server) = &x.at {
-            return Err(errors::located(errors::no_linked_server(&server.text), self.line, None));
-        }
         Ok(x.execute_as.as_ref().map(|(p, name)| (*p, Unit::expr(name.clone(), None))))
     }
 

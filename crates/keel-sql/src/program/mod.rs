@@ -373,6 +373,8 @@ pub enum CallTarget {
     Slot(Slot),
     /// EXEC (string), for INSERT … EXEC.
     Text(Unit),
+    /// EXEC (string) AT a linked server.
+    At(SmolStr, Unit),
 }
 
 /// An argument.

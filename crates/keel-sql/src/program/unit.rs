@@ -30,6 +30,8 @@ pub struct Dependencies {
     pub objects: Vec<(DatabaseId, ObjectId)>,
     /// Temporary tables and table variables by name, with the version of what the name stood for.
     pub temporary: Vec<(smol_str::SmolStr, u64)>,
+    /// It names something of other servers: how often what is known of these had changed, and when it was asked.
+    pub remote: Option<(u64, std::time::Instant)>,
 }
 
 /// A permission that a statement needs.
@@ -87,12 +89,13 @@ impl Compiled {
     /// Whether it holds whatever happens to any catalog and whoever executes it: an expression of variables and constants.
     #[must_use]
     pub fn is_independent(&self) -> bool {
-        let Dependencies { current, context, catalogs, objects, temporary } = &self.dependencies;
+        let Dependencies { current, context, catalogs, objects, temporary, remote } = &self.dependencies;
         current.is_none()
             && context.is_none()
             && catalogs.is_empty()
             && objects.is_empty()
             && temporary.is_empty()
+            && remote.is_none()
             && self.needs.is_empty()
     }
 }
@@ -141,6 +144,8 @@ pub enum CompiledCode {
     Plan(Box<keel_query::Plan>),
     /// A data change that an INSTEAD OF trigger takes over.
     Instead(Box<crate::run::Instead>),
+    /// A data change at another server.
+    Remote(Box<crate::linked::change::RemoteChange>),
 }
 
 impl Unit {

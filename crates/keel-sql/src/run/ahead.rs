@@ -16,6 +16,7 @@ use crate::ddl::NamedByModule;
 use crate::errors;
 use crate::program::{Op, Program, Unit, UnitSource};
 use crate::run::Frame;
+use crate::session::info::Info;
 use keel_parser::ast::{self, StatementKind};
 use keel_query::Plan;
 use keel_types::SqlError;
@@ -61,6 +62,7 @@ impl Runner<'_> {
         }
         let mut refusals = Vec::new();
         let mut rows_change = false;
+        let _ahead = LooksAhead::begin(self.info);
         for instruction in &program.code {
             let Some(unit) = looked_at(&instruction.op) else { continue };
             let keeps = !rows_change || inserts(unit);
@@ -117,6 +119,7 @@ impl Runner<'_> {
         let frame = Frame::new(program, self.info.nest_level() + 1);
         let name = program.identity.name.as_deref();
         let mut refusals = Vec::new();
+        let _ahead = LooksAhead::begin(self.info);
         for instruction in &program.code {
             if changes_names(&instruction.op) {
                 break;
@@ -129,6 +132,22 @@ impl Runner<'_> {
         let Some(last) = refusals.pop() else { return Ok(()) };
         refusals.iter().for_each(|e| self.report(e));
         Err(last)
+    }
+}
+
+/// As long as it is there other servers are not asked: a statement that names their tables waits until its turn comes.
+struct LooksAhead<'a>(&'a Info);
+
+impl LooksAhead<'_> {
+    fn begin(info: &Info) -> LooksAhead<'_> {
+        info.looks_ahead.set(true);
+        LooksAhead(info)
+    }
+}
+
+impl Drop for LooksAhead<'_> {
+    fn drop(&mut self) {
+        self.0.looks_ahead.set(false);
     }
 }
 

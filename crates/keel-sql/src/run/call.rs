@@ -77,6 +77,7 @@ impl Runner<'_> {
         call: &Call,
     ) -> std::result::Result<(), Halt> {
         self.info.begin_statement();
+        let mut at = String::new();
         let name = match &call.target {
             CallTarget::Name(name) => name.clone(),
             CallTarget::Slot(slot) => {
@@ -84,13 +85,30 @@ impl Runner<'_> {
                 procedure_name(&text)?
             }
             CallTarget::Text(text) => return self.exec_text(program, frame, text, call.run_as.as_ref()),
+            CallTarget::At(_, text) => {
+                at = convert::display(&self.eval(program, frame, text)?);
+                ast::ObjectName::simple(ast::Ident::new(""))
+            }
         };
         let mut args = Vec::with_capacity(call.args.len());
         for arg in &call.args {
             args.push(self.argument(program, frame, arg)?);
         }
         *self.info.calling.borrow_mut() = Some((Arc::clone(&program.text), call.span));
-        let returned = self.call_named(&program.identity, &name, &args)?;
+        let returned = match &call.target {
+            CallTarget::At(server, _) => match &call.run_as {
+                None => self.exec_at(server, &at, &args)?,
+                Some((principal, name)) => {
+                    let name = self.eval(program, frame, name)?;
+                    let depth = self.info.impersonated.borrow().len();
+                    self.impersonate(*principal, name.as_str().unwrap_or(""))?;
+                    let outcome = self.exec_at(server, &at, &args);
+                    self.info.revert_to(depth);
+                    outcome?
+                }
+            },
+            _ => self.call_named(&program.identity, &name, &args)?,
+        };
         for (at, value, ty) in returned.outputs {
             // Procedures of the system give what the call may not have asked for.
             if let Some(ArgValue::Slot(slot)) = call.args.get(at).map(|a| &a.value) {
@@ -168,7 +186,11 @@ impl Runner<'_> {
         args: &[Argument],
     ) -> std::result::Result<Returned, Halt> {
         if let Some(server) = &name.server {
-            return Err(errors::no_linked_server(&server.text).into());
+            if !self.info.is_own_server(&server.text) {
+                return self.call_remote(&server.text, name, args);
+            }
+            let here = ast::ObjectName { server: None, ..name.clone() };
+            return self.call_named(from, &here, args);
         }
         if let Some(procedure) = procs::find(name) {
             if self.passes_over_procedure(procedure.name) {

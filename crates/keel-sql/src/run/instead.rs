@@ -136,7 +136,7 @@ fn view_shape(
     object_id: i32,
 ) -> Result<Arc<TableDef>> {
     let star = ast::SelectItem::Star { qualifier: None, span: name.span };
-    let select = statement(None, vec![star], vec![named_source(name)], None, name.span);
+    let select = select_from(None, vec![star], vec![named_source(name)], None, name.span);
     let plan = keel_query::compile_select(scope, &select)?;
     let column = |(i, c): (usize, &keel_query::ColumnMeta)| ColumnDef {
         column_id: i as i32 + 1,
@@ -189,7 +189,7 @@ fn rows_query(
             let from = if d.from.is_empty() { vec![named_source(named)] } else { d.from.clone() };
             let items =
                 table.columns.iter().map(|c| item(column(Some(named), &c.name, named.span))).collect();
-            Ok((statement(d.with.clone(), items, from, filter(d.filter.as_ref())?, named.span), Vec::new()))
+            Ok((select_from(d.with.clone(), items, from, filter(d.filter.as_ref())?, named.span), Vec::new()))
         }
         StatementKind::Update(u) => {
             let from = if u.from.is_empty() { vec![named_source(named)] } else { u.from.clone() };
@@ -205,7 +205,7 @@ fn rows_query(
                     None => items.push(item(column(Some(named), &c.name, named.span))),
                 }
             }
-            let rows = statement(u.with.clone(), items, from, filter(u.filter.as_ref())?, named.span);
+            let rows = select_from(u.with.clone(), items, from, filter(u.filter.as_ref())?, named.span);
             Ok((with_computed(rows, table, table.columns.len(), named.span)?, updated))
         }
         _ => Err(errors::not_supported("INSTEAD OF here")),
@@ -273,7 +273,7 @@ fn insert_rows(i: &ast::Insert, named: &ast::ObjectName, table: &TableDef) -> Re
             None => ast::Expr { kind: ast::ExprKind::Literal(ast::Literal::Null), span: named.span },
         }));
     }
-    let rows = statement(i.with.clone(), items, source.into_iter().collect(), None, named.span);
+    let rows = select_from(i.with.clone(), items, source.into_iter().collect(), None, named.span);
     with_computed(rows, table, 0, named.span)
 }
 
@@ -303,7 +303,7 @@ fn with_computed(
         alias: Some(ast::Ident::new(SOURCE)),
         columns,
     };
-    Ok(statement(with, items, vec![ast::TableSource { kind, span }], None, span))
+    Ok(select_from(with, items, vec![ast::TableSource { kind, span }], None, span))
 }
 
 fn item(expr: ast::Expr) -> ast::SelectItem {
@@ -317,17 +317,22 @@ fn column(table: Option<&ast::ObjectName>, name: &str, span: ast::Span) -> ast::
 }
 
 fn named_source(name: &ast::ObjectName) -> ast::TableSource {
-    let kind = ast::TableSourceKind::Named {
-        name: name.clone(),
-        alias: None,
-        hints: Vec::new(),
-        sample: None,
-        system_time: None,
-    };
-    ast::TableSource { kind, span: name.span }
+    source_of(name, None, name.span)
 }
 
-fn statement(
+/// A table in FROM.
+pub(crate) fn source_of(
+    name: &ast::ObjectName,
+    alias: Option<ast::Ident>,
+    span: ast::Span,
+) -> ast::TableSource {
+    let (name, hints) = (name.clone(), Vec::new());
+    let kind = ast::TableSourceKind::Named { name, alias, hints, sample: None, system_time: None };
+    ast::TableSource { kind, span }
+}
+
+/// `WITH … SELECT items FROM … WHERE …`
+pub(crate) fn select_from(
     with: Option<ast::With>,
     items: Vec<ast::SelectItem>,
     from: Vec<ast::TableSource>,

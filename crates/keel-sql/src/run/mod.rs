@@ -33,11 +33,13 @@ mod transaction;
 pub use api_cursor::{OpenCursor, Opened, bad_handle};
 pub use call::{Argument, Returned, parse_error, procedure_name};
 pub use instead::Instead;
+pub(crate) use instead::{select_from, source_of};
 pub use query::{Capture, Later};
 pub use raise::format_message;
 pub use rpc::{call_by_name, called, run_rpc};
 pub use showplan::{Plans, cached_document};
 pub use step::use_database;
+pub(crate) use target::direct as direct_target;
 pub use transaction::{Savepoint, commit_publishing, commit_work};
 
 use crate::errors;

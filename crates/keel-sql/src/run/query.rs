@@ -140,6 +140,7 @@ impl Runner<'_> {
     pub(super) fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
         dependencies.current.is_none_or(|(d, schema)| self.is_at(d, schema))
             && dependencies.context.is_none_or(|c| c == self.info.context().map(|group| group.id))
+            && dependencies.remote.is_none_or(|remote| self.info.engine.linked().is_current(remote))
             && dependencies.catalogs.iter().all(|(d, version)| self.info.catalog_version(*d) == *version)
             && dependencies
                 .temporary
@@ -177,6 +178,11 @@ impl Runner<'_> {
             UnitSource::Condition(e) => CompiledCode::Condition(keel_query::compile_condition(scope, e)?),
             UnitSource::Statement(s) => {
                 crate::engine::add(&self.info.shared.counts.compilations, 1);
+                if let Some(change) = crate::linked::change::change_of(scope, &s.kind)? {
+                    let (needs, dependencies) = (scope.needs.take(), scope.found.take());
+                    let code = CompiledCode::Remote(Box::new(change));
+                    return Ok(Compiled { code, dependencies, columns, targets, needs });
+                }
                 if let Some(instead) = super::instead::instead_of(scope, &s.kind)? {
                     let needs = needs_of(scope, &s.kind, None);
                     let dependencies = scope.found.take();
@@ -341,6 +347,18 @@ impl Runner<'_> {
         let compiled = self.locked_unit(program, frame, statement)?;
         let plan = match &compiled.code {
             CompiledCode::Plan(plan) => plan,
+            CompiledCode::Remote(change) => {
+                if let Some(plan) = change.plan()
+                    && self.explains(&Statement::new(program, statement, plan))?
+                {
+                    return Ok(());
+                }
+                let run = self.run_remote(change, &mut frame.vars)?;
+                self.statement_succeeded()?;
+                self.note_dml(&run);
+                self.done(Some(run.rows), command);
+                return Ok(());
+            }
             CompiledCode::Instead(_) if self.only_compiles() => return Ok(()),
             CompiledCode::Instead(instead) => {
                 let run = self.run_instead(instead, &mut frame.vars)?;
@@ -469,6 +487,7 @@ impl Runner<'_> {
         let outcome = self.locked_unit(program, frame, insert).and_then(|compiled| match &compiled.code {
             CompiledCode::Plan(plan) => self.run_plan(plan, frame, None),
             CompiledCode::Instead(instead) => self.run_instead(instead, &mut frame.vars),
+            CompiledCode::Remote(change) => self.run_remote(change, &mut frame.vars),
             _ => unreachable!("an INSERT compiles to a plan"),
         });
         self.info.captured.borrow_mut().pop();

@@ -5,7 +5,7 @@ use crate::views::same;
 use keel_parser::ast::{self, ObjectName, StatementKind, TableSource, TableSourceKind};
 
 /// The stored object that a data change names; `None` where it names a CTE or derived table.
-pub(super) fn direct(statement: &StatementKind) -> Option<&ObjectName> {
+pub(crate) fn direct(statement: &StatementKind) -> Option<&ObjectName> {
     match target(statement)? {
         Target::Stored(name) => Some(name),
         Target::Query(_) => None,

@@ -243,6 +243,9 @@ impl Runner<'_> {
                 return Err(errors::doomed_savepoint());
             }
         }
+        if self.info.links.has_branches() {
+            return Err(crate::linked::errors::save_in_distributed());
+        }
         self.info.transaction_marked(3, &name);
         if let Some(savepoint) = self.savepoint(name) {
             self.info.savepoints.borrow_mut().push(savepoint);

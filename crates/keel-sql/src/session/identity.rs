@@ -236,6 +236,7 @@ impl Info {
             "CREATE ANY DATABASE" => self.may_on_server("ALTER ANY DATABASE"),
             "ALTER ANY DATABASE" => in_role("dbcreator"),
             "ALTER ANY LOGIN" => in_role("securityadmin"),
+            "ALTER ANY LINKED SERVER" => in_role("setupadmin"),
             "ALTER ANY CONNECTION" => in_role("processadmin"),
             "ADMINISTER BULK OPERATIONS" => in_role("bulkadmin"),
             "ALTER SETTINGS" | "ALTER SERVER STATE" | "SHUTDOWN" => in_role("serveradmin"),

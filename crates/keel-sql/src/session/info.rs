@@ -11,6 +11,7 @@ use crate::cursor::Cursors;
 use crate::engine::{DatabaseEntry, Engine, SessionShared, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::functions;
+use crate::linked::Links;
 use crate::program::{Compiled, ModuleIdentity, Program};
 use keel_base::{DatabaseId, TreeId};
 use keel_parser::ast;
@@ -138,6 +139,8 @@ pub struct Info {
     pub shared: Arc<SessionShared>,
     /// Where the open transaction reads in databases that are copies.
     pub points: Arc<Points>,
+    /// Connections to other servers.
+    pub links: Arc<Links>,
     /// SET options.
     pub options: RefCell<SetOptions>,
     /// Current database.
@@ -187,6 +190,8 @@ pub struct Info {
     /// The last error is of a statement that could not be compiled when its turn came, because of a name: blocks around it in its own
     /// batch or module do not catch it.
     pub unresolved: Cell<bool>,
+    /// Statements are compiled before their turn: other servers are not asked.
+    pub looks_ahead: Cell<bool>,
     /// The client has been told that the session is killed.
     pub told_killed: Cell<bool>,
     /// Cursors.
@@ -233,11 +238,12 @@ pub struct Info {
 }
 
 impl Info {
-    /// A fresh session's. `points` are those of its transactions.
+    /// A fresh session's. `points` and `links` are those of its transactions.
     pub fn new(
         engine: Arc<Engine>,
         shared: Arc<SessionShared>,
         points: Arc<Points>,
+        links: Arc<Links>,
         database: Arc<DatabaseEntry>,
     ) -> Info {
         let options = shared.initial.clone();
@@ -251,6 +257,7 @@ impl Info {
             engine,
             shared,
             points,
+            links,
             options: RefCell::new(options),
             database: RefCell::new(database),
             transaction: RefCell::default(),
@@ -275,6 +282,7 @@ impl Info {
             try_depth: Cell::new(0),
             trigger_abort: Cell::new(false),
             unresolved: Cell::new(false),
+            looks_ahead: Cell::new(false),
             told_killed: Cell::new(false),
             cursors: RefCell::default(),
             cursor_variables: RefCell::default(),
@@ -321,6 +329,12 @@ impl Info {
             return;
         }
         self.pending.borrow_mut().push(Pending::Message(*message));
+    }
+
+    /// Whether that is the name of this server.
+    #[must_use]
+    pub fn is_own_server(&self, name: &str) -> bool {
+        self.engine.options().server_name.eq_ignore_ascii_case(name)
     }
 
     /// Begins a statement: times are read anew.

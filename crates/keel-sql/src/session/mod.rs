@@ -64,6 +64,8 @@ use txns::TxnSet;
 pub struct SessionOptions {
     /// Login name.
     pub login: String,
+    /// The password that it came with: linked servers may be told it.
+    pub password: Secret,
     /// Member of sysadmin.
     pub sysadmin: bool,
     /// A user of that database, who has logged in to it and is nobody elsewhere: its `principal_id` there.
@@ -102,6 +104,30 @@ pub struct SessionOptions {
     pub can_route: bool,
     /// The contained group in whose context it is: whose logins `login` is one of, and what `master` and `msdb` are.
     pub context: Option<ContainedGroup>,
+}
+
+/// A password that is shown nowhere.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(Option<Arc<str>>);
+
+impl Secret {
+    /// Keeps one.
+    #[must_use]
+    pub fn new(text: &str) -> Secret {
+        Secret(Some(text.into()))
+    }
+
+    /// What it is; `None` of a session that did not come with a password.
+    #[must_use]
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
 }
 
 /// Stops what a session is doing, from another thread (attention, KILL, shutdown).
@@ -179,7 +205,13 @@ impl Session {
         let group = Arc::clone(engine.governor().running().default_group());
         let shared = engine.sessions.register(options, initial, group, engine.now_local());
         let mut txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));
-        let info = Box::new(Info::new(engine, shared, Arc::clone(txns.points()), entry));
+        let info = Box::new(Info::new(
+            engine,
+            shared,
+            Arc::clone(txns.points()),
+            Arc::clone(txns.links()),
+            entry,
+        ));
         let database = info.shown_here();
         info.meter.start(&info);
         if info.check_entry(&info.current_database()).is_err() {

@@ -9,6 +9,7 @@ use crate::catalog::{DBO, Named, Picture, SystemDatabase, fold};
 use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::functions;
+use crate::linked::{self, columns::RemoteName};
 use crate::modules;
 use crate::program::lower::{CAPTURED_ROWS, TypeLookup};
 use crate::program::{Dependencies, ModuleIdentity, Need, Program, TableShape};
@@ -18,8 +19,8 @@ use keel_parser::ast;
 use keel_query::SessionInfo as _;
 use keel_query::catalog::{Catalog, ModuleDef, ModuleKind, TableDef};
 use keel_query::scope::{
-    BindOptions, BindScope, NameParts, ObjectRef, ParameterInfo, PartitionFunctionInfo, ScalarFunctionInfo,
-    SessionFunction, VariableInfo,
+    BindOptions, BindScope, NameParts, ObjectRef, ParameterInfo, PartitionFunctionInfo, RemoteRowset,
+    ScalarFunctionInfo, SessionFunction, VariableInfo, VirtualTable,
 };
 use keel_types::error::Result;
 use keel_types::ty::parse::{TypeArg, TypeSite, parse_type};
@@ -150,6 +151,11 @@ impl<'a> Scope<'a> {
             _ => return,
         };
         self.found.borrow_mut().objects.push((database, id));
+    }
+
+    /// What other servers have is good for a while only.
+    pub(crate) fn note_remote(&self) {
+        self.found.borrow_mut().remote = Some((self.info.engine.linked().version(), std::time::Instant::now()));
     }
 
     fn note_temporary(&self, name: &str, version: u64) {
@@ -493,7 +499,36 @@ impl BindScope for Scope<'_> {
     }
 
     fn is_own_server(&self, name: &str) -> bool {
-        self.info.engine.options().server_name.eq_ignore_ascii_case(name)
+        self.info.is_own_server(name)
+    }
+
+    fn remote_object(&self, server: &str, name: NameParts<'_>) -> Result<Arc<dyn VirtualTable>> {
+        self.note_remote();
+        let own = |part: Option<&str>| part.filter(|p| !p.is_empty()).map(str::to_owned);
+        let name =
+            RemoteName { database: own(name.database), schema: own(name.schema), object: name.object.to_owned() };
+        let table = linked::bind::table(self.info, server, name)?;
+        Ok(table)
+    }
+
+    fn remote_rowset(&self, rowset: &RemoteRowset<'_>) -> Result<Arc<dyn VirtualTable>> {
+        self.note_remote();
+        linked::bind::rowset(self.info, rowset)
+    }
+
+    fn remote_synonym(&self, name: NameParts<'_>) -> Option<Vec<String>> {
+        if name.object.starts_with('#') {
+            return None;
+        }
+        match self.resolve_unfollowed(name) {
+            Some((entry, Named::Synonym(synonym)))
+                if synonym.target.len() == 4 && !self.info.is_own_server(&synonym.target[0]) =>
+            {
+                self.note_catalog(entry.id);
+                Some(synonym.target.clone())
+            }
+            _ => None,
+        }
     }
 
     fn is_synonym(&self, name: NameParts<'_>) -> bool {

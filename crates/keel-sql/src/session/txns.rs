@@ -10,6 +10,7 @@ use super::log_mark::LogMark;
 use super::points::Points;
 use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
+use crate::linked::Links;
 use crate::map::txn_error;
 use keel_base::DatabaseId;
 use keel_node::{Agent, Commit, Isolation, Mark, Role, Transaction, TxnError};
@@ -29,6 +30,8 @@ pub struct TxnSet {
     deadlock_priority: i8,
     open: Vec<Open>,
     points: Arc<Points>,
+    /// Connections to other servers, and parts of the transaction there.
+    links: Arc<Links>,
     /// Savepoints taken so far.
     marked: u64,
     /// WITH MARK.
@@ -75,6 +78,8 @@ pub struct Marks {
     /// Its number.
     number: u64,
     places: Vec<(DatabaseId, Mark)>,
+    /// Its number among those that parts at other servers know.
+    outside: u64,
 }
 
 impl Open {
@@ -123,6 +128,7 @@ impl TxnSet {
             deadlock_priority: 0,
             open: Vec::new(),
             points: Arc::default(),
+            links: Arc::default(),
             marked: 0,
             log_mark: None,
             statements: Vec::new(),
@@ -140,6 +146,12 @@ impl TxnSet {
     #[must_use]
     pub fn points(&self) -> &Arc<Points> {
         &self.points
+    }
+
+    /// Its connections to other servers.
+    #[must_use]
+    pub fn links(&self) -> &Arc<Links> {
+        &self.links
     }
 
     /// Settings for the transactions open and to come.
@@ -220,7 +232,7 @@ impl TxnSet {
     pub fn mark(&mut self) -> Marks {
         self.marked += 1;
         let places = self.open.iter_mut().map(|o| (o.database, o.txn.savepoint())).collect();
-        Marks { number: self.marked, places }
+        Marks { number: self.marked, places, outside: self.links.mark() }
     }
 
     /// Undoes what was written after a savepoint; table variables keep theirs.
@@ -228,6 +240,7 @@ impl TxnSet {
         for statement in self.statements.iter_mut().filter(|s| s.marked >= marks.number) {
             statement.over = true;
         }
+        self.links.rollback_to(marks.outside);
         let mut index = 0;
         while index < self.open.len() {
             let open = &mut self.open[index];
@@ -251,6 +264,7 @@ impl TxnSet {
     pub fn rollback(&mut self) {
         self.end_statements();
         self.log_mark = None;
+        self.links.rollback();
         for index in (0..self.open.len()).rev() {
             if self.open[index].database != TABLE_VARIABLES {
                 self.open.swap_remove(index).txn.rollback();

@@ -39,9 +39,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("fulltext_index_columns", &[
         ("object_id", INT), ("column_id", INT), ("type_column_id", INT), ("language_id", INT), ("statistical_semantics", INT),
     ]),
-    none("linked_logins", &[
-        ("server_id", INT), ("local_principal_id", INT), ("uses_self_credential", BIT), ("remote_name", NAME), ("modify_date", DATE),
-    ]),
     none("credentials", &[
         ("credential_id", INT), ("name", NAME), ("credential_identity", SqlType::NVarChar(Length::Limited(4000))), ("create_date", DATE),
         ("modify_date", DATE), ("target_type", SqlType::NVarChar(Length::Limited(100))), ("target_id", INT),

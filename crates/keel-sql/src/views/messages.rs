@@ -75,6 +75,7 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
         .chain(crate::events::errors::RAISED)
         .chain(crate::governor::errors::RAISED)
         .chain(crate::distributed::errors::RAISED)
+        .chain(crate::linked::errors::RAISED)
         .chain(crate::backup::RAISED)
         .chain(crate::ddl::RAISED_BY_POLICIES)
         .chain(crate::ddl::RAISED_BY_ENCRYPTION)

@@ -33,6 +33,7 @@ mod hadr_states;
 mod indexes;
 mod information_schema;
 mod io;
+mod linked;
 mod locks;
 mod machine;
 mod management;
@@ -160,7 +161,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 45] {
+fn groups() -> [&'static [SystemView]; 46] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -179,6 +180,7 @@ fn groups() -> [&'static [SystemView]; 45] {
         counters::VIEWS,
         waits::VIEWS,
         io::VIEWS,
+        linked::VIEWS,
         locks::VIEWS,
         old::VIEWS,
         odbc::VIEWS,

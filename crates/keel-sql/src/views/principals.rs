@@ -118,48 +118,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "server_permissions", columns: PERMISSION, rows: server_permissions },
     SystemView {
         schema: "sys",
-        name: "servers",
-        columns: &[
-            ("server_id", INT),
-            ("name", NAME),
-            ("product", NAME),
-            ("provider", NAME),
-            ("data_source", super::TEXT),
-            ("location", super::TEXT),
-            ("provider_string", super::TEXT),
-            ("catalog", NAME),
-            ("connect_timeout", INT),
-            ("query_timeout", INT),
-            ("is_linked", BIT),
-            ("is_remote_login_enabled", BIT),
-            ("is_rpc_out_enabled", BIT),
-            ("is_data_access_enabled", BIT),
-            ("is_collation_compatible", BIT),
-            ("uses_remote_collation", BIT),
-            ("collation_name", NAME),
-            ("lazy_schema_validation", BIT),
-            ("is_system", BIT),
-            ("is_publisher", BIT),
-            ("is_subscriber", BIT),
-            ("is_distributor", BIT),
-            ("is_nonsql_subscriber", BIT),
-            ("is_remote_proc_transaction_promotion_enabled", BIT),
-            ("modify_date", DATE),
-            ("is_rda_server", BIT),
-        ],
-        rows: |cx| {
-            let name = cx.engine.options().server_name.as_str();
-            let mut row = vec![int(0), text(name), text("SQL Server"), text("SQLNCLI"), text(name)];
-            row.extend([NULL, NULL, NULL, int(0), int(0)]);
-            row.extend([false, true, true, false, false, true].map(bit));
-            row.push(NULL);
-            row.extend([false; 7].map(bit));
-            row.extend([date(cx.engine.started()), bit(false)]);
-            vec![row]
-        },
-    },
-    SystemView {
-        schema: "sys",
         name: "sysusers",
         columns: &[
             ("uid", super::SMALL),

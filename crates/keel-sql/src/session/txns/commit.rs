@@ -2,11 +2,12 @@
 //! who sends the answer.
 //!
 //! What was written in several databases is decided by the log of the first ([`crate::distributed::decision`]): the others are prepared
-//! before, and its commit is waited for before theirs.
+//! before, and its commit is waited for before theirs. So it is with branches at other servers ([`crate::linked::branch`]).
 
 use super::{LogMark, Open, TxnSet};
 use crate::distributed::decision::Deciding;
-use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, MASTER, TABLE_VARIABLES, TEMPDB};
+use crate::linked::branch::Outside;
 use crate::map::txn_error;
 use keel_base::Lsn;
 use keel_node::{Commit, Role};
@@ -54,6 +55,19 @@ impl TxnSet {
         let captured = self.open.iter().any(Open::captures);
         let later = later && self.may_wait_later();
         self.end_statements();
+        let mut outside = match self.links.take_branches() {
+            Ok(outside) => outside,
+            Err(e) => {
+                self.rollback();
+                return Err(e);
+            }
+        };
+        if outside.count() == 1 && !self.has_durable_writes() {
+            if let Err(e) = std::mem::take(&mut outside).commit_alone() {
+                self.rollback();
+                return Err(e);
+            }
+        }
         let together = self.together();
         // Held until each has its place in its log: the numbers of tracked changes are in that order.
         let tracked = self.tracked_among(&together);
@@ -66,9 +80,11 @@ impl TxnSet {
             marked: Vec::new(),
             failed: None,
         };
-        match self.prepare_others(&together) {
+        let prepared = self.prepare_others(&together);
+        match prepared.and_then(|deciding| self.prepare_outside(deciding, &mut outside)) {
             Ok(deciding) => doing.undecided = deciding,
             Err(e) => {
+                drop(outside);
                 self.rollback();
                 return Err(e);
             }
@@ -94,7 +110,12 @@ impl TxnSet {
         if captured {
             self.engine.capture_bell.ring();
         }
-        self.finish(doing)
+        // What became of it after a failure only the log can tell: whoever looks after the branches asks it.
+        let told = match doing.decided {
+            Some(_) => outside.finish(&self.engine),
+            None => outside.leave_undecided(),
+        };
+        self.finish(doing, told)
     }
 
     /// What others see at once, or in another order than that of one log, comes behind what was committed before it: writes in other
@@ -171,12 +192,17 @@ impl TxnSet {
         }
     }
 
-    fn finish(&self, doing: Committing) -> Result<()> {
+    /// What the client is told. The decision is kept until all branches at other servers are `told`.
+    fn finish(&self, doing: Committing, told: bool) -> Result<()> {
         if let Some(e) = doing.failed {
             return Err(e);
         }
         if let Some((deciding, first)) = doing.decided {
-            deciding.forget(&first);
+            if told {
+                deciding.forget(&first);
+            } else {
+                deciding.keep(&first);
+            }
         }
         if let Some(mark) = doing.mark {
             // The mark is in the log, and RESTORE finds it there: that it is not in msdb is no error of the transaction.
@@ -188,6 +214,42 @@ impl TxnSet {
             }
         }
         Ok(())
+    }
+
+    /// Whether something was written that a restart leaves.
+    fn has_durable_writes(&self) -> bool {
+        let durable = |o: &Open| o.database != TEMPDB && o.database != TABLE_VARIABLES && o.txn.has_writes();
+        self.open.iter().any(durable)
+    }
+
+    /// Has the branches at other servers prepared, which one database decides about: the one that decides about the others, or the first that was
+    /// written to, or master. It is the first to be committed.
+    fn prepare_outside(&mut self, deciding: Option<Deciding>, outside: &mut Outside) -> Result<Option<Deciding>> {
+        if outside.is_empty() {
+            return Ok(deciding);
+        }
+        let deciding = match deciding {
+            Some(deciding) => deciding,
+            None => {
+                let durable =
+                    |o: &Open| o.database != TEMPDB && o.database != TABLE_VARIABLES && o.txn.has_writes();
+                let first = match self.open.iter().position(durable) {
+                    Some(first) => first,
+                    None => match self.open.iter().position(|o| o.database == MASTER) {
+                        Some(master) => master,
+                        None => self.begin(MASTER)?,
+                    },
+                };
+                let first = self.open.remove(first);
+                let uow = *self.shared.uow.lock();
+                let deciding = self.engine.begin_deciding(&first.entry, uow);
+                self.open.push(first);
+                deciding
+            }
+        };
+        let (uow, decider) = deciding.decided_by();
+        outside.prepare(&self.engine, uow, decider)?;
+        Ok(Some(deciding))
     }
 
     /// The databases that are decided about together, by their places; none unless there are several.
@@ -212,7 +274,7 @@ impl TxnSet {
     /// error the transaction is not committed, and can be rolled back.
     fn prepare_others(&mut self, together: &[usize]) -> Result<Option<Deciding>> {
         let Some((first, others)) = together.split_first() else { return Ok(None) };
-        let mut deciding = self.engine.begin_deciding(&self.open[*first].entry);
+        let mut deciding = self.engine.begin_deciding(&self.open[*first].entry, None);
         let (name, now) = (deciding.name().encode(), self.engine.now_utc());
         self.open[*first].give_place(now).map_err(|e| self.failure(*first, e))?;
         let mut prepared: SmallVec<[(usize, Commit); 2]> = SmallVec::new();
