@@ -97,9 +97,15 @@ pub fn compile_remote_change(
     let BoundQuery { rel, columns } = binder.masked_query(bound.query);
     let output: Vec<Slot> = columns.iter().map(|c| c.slot).collect();
     let rel = super::rewrite::rewrite(rel, &mut binder);
-    if let Rel::Remote(remote) = &rel
-        && let Some((table, args)) = (**remote).clone().change(&output, make)
-    {
+    let sent = match &rel {
+        Rel::Remote(remote) => (**remote).clone().change(&[], &output, make, &mut binder),
+        Rel::Project { input, exprs } => match &**input {
+            Rel::Remote(remote) => (**remote).clone().change(exprs, &output, make, &mut binder),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some((table, args)) = sent {
         let count = binder.typed_slot("", SqlType::BigInt, true);
         let rel = Rel::Project {
             input: Box::new(Rel::Virtual { table: VirtualRef(table), alias: String::new(), args, first_slot: count }),

@@ -705,12 +705,21 @@ impl Remote {
     }
 
     /// A change that its server makes by itself, when the query gives all of these slots: its text is made of what the query consists of.
-    /// With the table that makes it and its arguments.
+    /// `computed` are those that are computed here: parameters, where they are the same for all rows. With the table that makes it and its arguments.
     pub(crate) fn change(
-        self,
+        mut self,
+        computed: &[(Slot, Expr)],
         outputs: &[Slot],
         make: &dyn Fn(&RemoteParts) -> Option<String>,
+        binder: &mut Binder<'_>,
     ) -> Option<(Arc<dyn VirtualTable>, Vec<Expr>)> {
+        for (slot, e) in computed.iter().filter(|(slot, _)| outputs.contains(slot)) {
+            if self.touches(e) || computed.iter().any(|(other, _)| e.slots().contains(other)) {
+                return None;
+            }
+            let text = self.value(e, binder)?;
+            self.columns.insert(*slot, Given { text, table: None });
+        }
         let values: Option<Vec<String>> = outputs.iter().map(|s| Some(self.columns.get(s)?.text.clone())).collect();
         let parts = RemoteParts {
             server: Arc::clone(&self.server),

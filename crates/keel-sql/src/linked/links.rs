@@ -298,7 +298,7 @@ impl Lease {
                     failed.get_or_insert(e);
                 }
                 Reply::Message(_) => {}
-                Reply::Done { count, .. } => answer.count = answer.count.or(count),
+                Reply::Done { count, .. } => answer.count = count.or(answer.count),
                 Reply::Status(status) => answer.status = Some(status),
                 Reply::Output(..) => {}
             }
@@ -336,7 +336,7 @@ impl Drop for Lease {
 pub struct Answer {
     /// Result sets.
     pub sets: Vec<(Vec<ColumnMeta>, Vec<Vec<Value>>)>,
-    /// Rows of the first statement that counts some.
+    /// Rows of the last statement that counts some: its own, behind those of its triggers.
     pub count: Option<u64>,
     /// Return status.
     pub status: Option<i32>,

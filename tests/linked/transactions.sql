@@ -1,0 +1,83 @@
+-- session other:
+create database shop
+GO
+use shop
+create table t (n int primary key)
+GO
+create procedure add_one @n int as insert shop.dbo.t values (@n)
+GO
+-- session main:
+create database here
+GO
+use here
+create table t (n int primary key)
+set xact_abort on
+begin tran
+insert t values (1)
+insert there.shop.dbo.t values (1)
+-- what is not committed is seen by the transaction, and by nobody else
+select count(*) as mine from there.shop.dbo.t
+GO
+-- session other:
+select count(*) as n from shop.dbo.t with (readcommitted)
+GO
+-- session main:
+commit
+select (select count(*) from t) as here, (select count(*) from there.shop.dbo.t) as there
+begin tran
+insert t values (2)
+insert there.shop.dbo.t values (2)
+exec there.shop.dbo.add_one 3
+rollback
+select (select count(*) from t) as here, (select count(*) from there.shop.dbo.t) as there
+GO
+-- nothing was written here: its commit decides
+begin tran
+exec there.shop.dbo.add_one 4
+commit
+select n from there.shop.dbo.t order by n
+GO
+-- an error ends all of it
+begin tran
+insert t values (5)
+insert there.shop.dbo.t values (1)
+commit
+GO
+select @@trancount as open_transactions, (select count(*) from t) as here, (select count(*) from there.shop.dbo.t) as there
+GO
+-- without XACT_ABORT, and with savepoints
+set xact_abort off
+begin tran
+insert there.shop.dbo.t values (6)
+rollback
+GO
+set xact_abort on
+begin tran
+insert there.shop.dbo.t values (6)
+save tran a
+rollback
+GO
+begin tran
+save tran a
+insert there.shop.dbo.t values (6)
+rollback tran a
+insert t values (6)
+commit
+select (select count(*) from t) as here, (select count(*) from there.shop.dbo.t) as there
+GO
+-- without promotion a change inside a transaction is refused, and a call is none of it
+exec sp_serveroption 'there', 'remote proc transaction promotion', 'false'
+begin tran
+exec there.shop.dbo.add_one 7
+rollback
+select count(*) as there from there.shop.dbo.t
+begin tran
+insert there.shop.dbo.t values (8)
+rollback
+GO
+exec sp_serveroption 'there', 'remote proc transaction promotion', 'true'
+GO
+-- nothing is left in doubt
+-- session other:
+select count(*) as prepared from sys.dm_tran_active_transactions where transaction_type = 4
+GO
