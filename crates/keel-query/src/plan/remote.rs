@@ -755,13 +755,14 @@ pub struct RemoteParts {
     pub open: bool,
 }
 
-/// A conversion that the binder has put in, where the other side has its type: servers convert that way by themselves.
+/// What is under a conversion that the binder has put in, where the other side makes servers convert that way by themselves: numbers always do, other types when that
+/// has the type.
 fn without_cast<'e>(e: &'e Expr, other: &Expr) -> &'e Expr {
     match &e.kind {
-        ExprKind::Cast(c)
-            if !c.explicit && !c.lenient && c.style.is_none() && other.ty == e.ty && c.input.as_slot().is_some() =>
-        {
-            &c.input
+        ExprKind::Cast(c) if !c.explicit && !c.lenient && c.style.is_none() => {
+            let numbers = e.ty.is_numeric() && c.input.ty.is_numeric() && other.ty.is_numeric();
+            let given = other.ty == e.ty && c.input.as_slot().is_some();
+            if numbers || given { &c.input } else { e }
         }
         _ => e,
     }

@@ -388,6 +388,14 @@ impl Runner<'_> {
         Ok(self.show_run(&shown, watch)?)
     }
 
+    /// Whether an INSERT names a table of another server.
+    fn fills_elsewhere(&self, insert: &Unit) -> bool {
+        let UnitSource::Statement(s) = &insert.source else { return false };
+        let StatementKind::Insert(i) = &s.kind else { return false };
+        let ast::TableRef::Named(name) = &i.target.table else { return false };
+        name.server.as_ref().is_some_and(|server| !self.info.is_own_server(&server.text))
+    }
+
     fn note_dml(&mut self, run: &keel_query::RunInfo) {
         self.info.error.set(0);
         self.info.row_count.set(run.rows);
@@ -410,8 +418,8 @@ impl Runner<'_> {
             return Err(errors::nested_insert_exec().into());
         }
         self.begin_implicit()?;
-        // The statement is one transaction, whatever the procedure does.
-        let own = self.info.transaction.borrow().count == 0;
+        // The statement is one transaction, whatever the procedure does; rows of another server's table are one there.
+        let own = self.info.transaction.borrow().count == 0 && !self.fills_elsewhere(insert);
         if own {
             self.begin_named("".into())?;
         }
