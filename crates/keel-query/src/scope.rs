@@ -173,7 +173,11 @@ pub trait VirtualTable: Send + Sync {
         None
     }
     /// A change that its server makes: opened it is made, and its one row has the number of rows changed.
-    fn remote_change(&self, text: String, parameters: Vec<(String, SqlType)>) -> Option<Arc<dyn VirtualTable>> {
+    fn remote_change(
+        &self,
+        text: String,
+        parameters: Vec<(String, SqlType)>,
+    ) -> Option<Arc<dyn VirtualTable>> {
         let _ = (text, parameters);
         None
     }

@@ -149,7 +149,8 @@ impl Instance {
         for address in server.addresses() {
             log.entry("Server", &format!("Server is listening on {address}."));
         }
-        let rounds = [Rounds::cleaning(&engine, &log)?, Rounds::deciding(&engine)?, Rounds::telling(&engine)?];
+        let rounds =
+            [Rounds::cleaning(&engine, &log)?, Rounds::deciding(&engine)?, Rounds::telling(&engine)?];
         let teller = Teller::start(&engine, &log)?;
         let agent = Agent::start_if(agent, &engine, &log, stack);
         log.entry("Server", "The server is now ready for client connections.");

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use keel_sql::hadr::ContainedGroup;
-use keel_sql::{Secret, PasswordHasher, SessionOptions};
+use keel_sql::{PasswordHasher, Secret, SessionOptions};
 use keel_tds::features;
 use keel_tds::limits::{MESSAGE_BYTES_MAX, PACKET_BYTES_DEFAULT, PACKET_BYTES_MIN, PACKET_BYTES_TLS_MAX};
 use keel_tds::login::{Login, OptionFlags2, OptionFlags3, TDS_7_4, TDS_8_0, TypeFlags};

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use keel_sql::linked::{Broken, Connector, Encrypt, Failed, Link, Refused, Reply, Request, Target, Wait};
 use keel_sql::{ColumnMeta, RpcParam, RpcValue};
+use keel_tds::Dialect;
 use keel_tds::client::{
     Client, ClientEncryption, ClientError, ConnectOptions, trust_any_certificate, trust_roots,
 };
@@ -20,7 +21,6 @@ use keel_tds::request::rpc::{CallFlags, ParameterFlags, Procedure, encode_call};
 use keel_tds::token::{Column, ColumnFlags, DoneKind, DoneStatus, ServerMessage, Token};
 use keel_tds::type_info::TypeInfo;
 use keel_tds::wire::WireError;
-use keel_tds::Dialect;
 use keel_types::{Collation, SqlError, SqlType};
 
 use crate::{decode, encode};
@@ -47,10 +47,13 @@ pub struct Remotes {
 impl Connector for Remotes {
     fn connect(&self, to: &Target, stop: &dyn Fn() -> bool) -> Result<Box<dyn Link>, Failed> {
         let deadline = Instant::now() + to.timeout;
-        let (mut host, mut port) = (to.host.clone(), match to.port {
-            Some(port) => port,
-            None => port_of(&to.host, &to.instance)?,
-        });
+        let (mut host, mut port) = (
+            to.host.clone(),
+            match to.port {
+                Some(port) => port,
+                None => port_of(&to.host, &to.instance)?,
+            },
+        );
         for _ in 0..ROUTES_MAX {
             let socket = reach(&host, port, to.all_addresses, deadline, stop)?;
             match self.log_in(socket, to, &host, deadline) {
@@ -144,7 +147,8 @@ fn reach(
     deadline: Instant,
     stop: &dyn Fn() -> bool,
 ) -> Result<TcpStream, Failed> {
-    let unreachable = |why: String| Failed::Unreachable(format!("A connection to {host},{port} cannot be made: {why}"));
+    let unreachable =
+        |why: String| Failed::Unreachable(format!("A connection to {host},{port} cannot be made: {why}"));
     let addresses: Vec<SocketAddr> =
         (host, port).to_socket_addrs().map_err(|e| unreachable(e.to_string()))?.collect();
     let (tell, told) = mpsc::channel();
@@ -153,7 +157,8 @@ fn reach(
     let mut last = "it has no address".to_owned();
     for group in tries {
         // In threads of their own, so that who cancels need not wait for a silent machine.
-        for address in group.iter().copied() {
+        for address in group {
+            let address = *address;
             let (tell, limit) = (tell.clone(), left());
             let attempt = move || drop(tell.send(TcpStream::connect_timeout(&address, limit)));
             std::thread::Builder::new()
@@ -169,7 +174,9 @@ fn reach(
             match told.recv_timeout(POLL) {
                 Ok(Ok(socket)) => return Ok(socket),
                 Ok(Err(e)) => (open, last) = (open - 1, e.to_string()),
-                Err(_) if Instant::now() >= deadline => return Err(unreachable("Login timeout expired".to_owned())),
+                Err(_) if Instant::now() >= deadline => {
+                    return Err(unreachable("Login timeout expired".to_owned()));
+                }
                 Err(_) => {}
             }
         }
@@ -318,7 +325,8 @@ impl Connection {
             }
             Token::ReturnStatus(status) => Some(Reply::Status(status)),
             Token::ReturnValue(v) => {
-                let (ty, value) = decode::value(&v.ty, v.value).ok_or_else(|| nonsense("an output parameter"))?;
+                let (ty, value) =
+                    decode::value(&v.ty, v.value).ok_or_else(|| nonsense("an output parameter"))?;
                 Some(Reply::Output(v.ordinal.into(), ty, value))
             }
             _ => None,

@@ -65,24 +65,25 @@ impl Drop for Pair {
     }
 }
 
+fn log_in(ip: &str, port: u16) -> Client<TcpStream> {
+    let io = TcpStream::connect((ip, port)).unwrap();
+    let login = Login {
+        user_name: "sa".into(),
+        password: PASSWORD.into(),
+        flags2: OptionFlags2::ODBC,
+        ..Login::default()
+    };
+    let tls = Some(trust_any_certificate().unwrap());
+    let options = ConnectOptions { login, encryption: ClientEncryption::LoginOnly, tls, host: ip.to_owned() };
+    Client::connect(io, &options).unwrap()
+}
+
 /// Session `other` is at the other server, all others are here. What the scripts call `{there}` is its address.
 impl World for &mut Pair {
     fn connect(&mut self, name: &str) -> Connect {
         let node = if name == "other" { &self.there } else { &self.here };
         let (address, there) = ((node.ip.clone(), node.port), self.there.server());
-        Box::new(move || {
-            let io = TcpStream::connect((address.0.as_str(), address.1)).unwrap();
-            let login = Login {
-                user_name: "sa".into(),
-                password: PASSWORD.into(),
-                flags2: OptionFlags2::ODBC,
-                ..Login::default()
-            };
-            let tls = Some(trust_any_certificate().unwrap());
-            let options =
-                ConnectOptions { login, encryption: ClientEncryption::LoginOnly, tls, host: address.0 };
-            Box::new(Asking { client: Client::connect(io, &options).unwrap(), there })
-        })
+        Box::new(move || Box::new(Asking { client: log_in(&address.0, address.1), there }))
     }
 
     fn waiting(&self) -> usize {
@@ -150,6 +151,32 @@ fn scripts() {
     });
 }
 
+/// A client that cancels here cancels there: the request is over at the other server, and the session can ask again.
+#[test]
+fn who_cancels_here_cancels_there() {
+    let pair = Pair::new("cancel");
+    let texts = [
+        "EXEC ('WAITFOR DELAY ''00:10:00''') AT there",
+        "SELECT * FROM OPENQUERY(there, 'SELECT a = 1 WAITFOR DELAY ''00:10:00''')",
+        "SELECT COUNT_BIG(*) FROM there.master.sys.all_columns a, there.master.sys.all_columns b, there.master.sys.all_columns c",
+    ];
+    let mut session = log_in(&pair.here.ip, pair.here.port);
+    let busy = "SELECT COUNT(*) FROM sys.dm_exec_requests r JOIN sys.dm_exec_sessions s ON s.session_id = r.session_id WHERE s.program_name LIKE '%linked%'";
+    for text in texts {
+        session.batch(text).unwrap();
+        pair.there.until(&format!("SELECT IIF(({busy}) > 0, 1, 0)"), "1");
+        session.attention().unwrap();
+        session.drain_attention().unwrap();
+        pair.there.until(busy, "0");
+        session.batch("SELECT COUNT(*) FROM OPENQUERY(there, 'SELECT a = 1') q").unwrap();
+        let mut rows = 0;
+        while let Some(token) = session.next_token().unwrap() {
+            rows += i32::from(matches!(token, Token::Row(_)));
+        }
+        assert_eq!(rows, 1, "{text}");
+    }
+}
+
 /// A client that inserts numbers here and there, each in one transaction, and says which were acknowledged.
 fn writer(node: &Instance, from: i32) -> std::process::Child {
     let text = format!(
@@ -176,10 +203,8 @@ fn both_servers_have_it_or_none_has_whoever_is_killed() {
     for round in 0..6 {
         let from = round * 100_000;
         let child = writer(&pair.here, from);
-        let enough = format!(
-            "SELECT IIF(MAX(n) > {} + ABS(CHECKSUM(NEWID())) % 40, 1, 0) FROM shop.dbo.t",
-            from + 10
-        );
+        let enough =
+            format!("SELECT IIF(MAX(n) > {} + ABS(CHECKSUM(NEWID())) % 40, 1, 0) FROM shop.dbo.t", from + 10);
         pair.there.until(&enough, "1");
         let killed = if round % 3 == 2 { &mut pair.there } else { &mut pair.here };
         killed.kill();
@@ -188,13 +213,16 @@ fn both_servers_have_it_or_none_has_whoever_is_killed() {
             killed.start();
         }
         let said = String::from_utf8_lossy(&child.wait_with_output().unwrap().stdout).into_owned();
-        let acknowledged = said.lines().filter_map(|line| line.trim().parse::<i32>().ok()).last();
+        let acknowledged = said.lines().filter_map(|line| line.trim().parse::<i32>().ok()).next_back();
         if round % 3 != 2 {
             pair.here.start();
         }
-        pair.there.until("SELECT COUNT(*) FROM sys.dm_tran_active_transactions WHERE transaction_type = 4", "0");
+        pair.there
+            .until("SELECT COUNT(*) FROM sys.dm_tran_active_transactions WHERE transaction_type = 4", "0");
         let count = format!("SELECT COUNT(*) FROM shop.dbo.t WHERE n >= {from}");
-        let both = format!("SELECT COUNT(*) FROM shop.dbo.t s JOIN there.shop.dbo.t b ON b.n = s.n WHERE s.n >= {from}");
+        let both = format!(
+            "SELECT COUNT(*) FROM shop.dbo.t s JOIN there.shop.dbo.t b ON b.n = s.n WHERE s.n >= {from}"
+        );
         pair.there.until(&count, &pair.here.value(&count));
         assert_eq!(pair.here.value(&both), pair.here.value(&count), "round {round}");
         let last = acknowledged.unwrap();

@@ -367,7 +367,13 @@ impl Parser<'_> {
         let start = self.span();
         let object = self.object_name()?;
         let qualifier = object.schema.map(|schema| {
-            Box::new(ObjectName { server: None, database: None, schema: object.database, name: schema, span: object.span })
+            Box::new(ObjectName {
+                server: None,
+                database: None,
+                schema: object.database,
+                name: schema,
+                span: object.span,
+            })
         });
         let column = crate::ast::ColumnRef { qualifier, name: object.name };
         Ok(Expr { kind: ExprKind::Column(column), span: self.since(start) })

@@ -142,7 +142,9 @@ impl Binder<'_> {
                 self.scope.remote_rowset(&RemoteRowset::Query(&server, &text)).map(Some)
             }
             "OPENROWSET" | "OPENDATASOURCE" => {
-                let [provider, connection @ .., what] = args else { return Err(errors::syntax_near(&function)) };
+                let [provider, connection @ .., what] = args else {
+                    return Err(errors::syntax_near(&function));
+                };
                 if matches!(&provider.kind, ast::ExprKind::Column(_)) {
                     return Ok(None);
                 }
@@ -154,7 +156,10 @@ impl Binder<'_> {
                         let schema = above.map(|q| q.name.text.as_str());
                         let database = above.and_then(|q| q.schema.as_ref()).map(|d| d.text.as_str());
                         let name = NameParts { database, schema, object: &c.name.text };
-                        return self.scope.remote_rowset(&RemoteRowset::Table(&provider, &connection, name)).map(Some);
+                        return self
+                            .scope
+                            .remote_rowset(&RemoteRowset::Table(&provider, &connection, name))
+                            .map(Some);
                     }
                     _ => word_or_text(what),
                 };

@@ -345,7 +345,10 @@ impl Rel {
     /// nothing volatile.
     #[must_use]
     pub fn is_steady(&self) -> bool {
-        let mut steady = !matches!(self, Rel::Virtual { .. } | Rel::Remote(_) | Rel::Shared { .. } | Rel::WorkTable { .. });
+        let mut steady = !matches!(
+            self,
+            Rel::Virtual { .. } | Rel::Remote(_) | Rel::Shared { .. } | Rel::WorkTable { .. }
+        );
         let varies = |e: &Expr| matches!(e.kind, ExprKind::Var(_) | ExprKind::Subquery(_));
         self.for_own_exprs(&mut |e| steady &= !e.is_volatile() && !e.any(&mut |e| varies(e)));
         steady && self.inputs().iter().all(|input| input.is_steady())

@@ -108,7 +108,12 @@ pub fn compile_remote_change(
     if let Some((table, args)) = sent {
         let count = binder.typed_slot("", SqlType::BigInt, true);
         let rel = Rel::Project {
-            input: Box::new(Rel::Virtual { table: VirtualRef(table), alias: String::new(), args, first_slot: count }),
+            input: Box::new(Rel::Virtual {
+                table: VirtualRef(table),
+                alias: String::new(),
+                args,
+                first_slot: count,
+            }),
             exprs: Vec::new(),
         };
         let mut planner = Planner::new(&mut binder);

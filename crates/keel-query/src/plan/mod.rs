@@ -30,8 +30,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use api::{
-    CompiledCondition, CompiledExpr, Dml, compile_condition, compile_dml, compile_expr, compile_remote_change,
-    compile_select, compile_select_into,
+    CompiledCondition, CompiledExpr, Dml, compile_condition, compile_dml, compile_expr,
+    compile_remote_change, compile_select, compile_select_into,
 };
 pub use run::Plan;
 

@@ -60,7 +60,8 @@ pub fn ship(rel: Rel, binder: &mut Binder<'_>) -> Rel {
         return rel;
     }
     match rel {
-        Rel::Virtual { table, args, first_slot, alias } => match Remote::of_table(&table, first_slot, binder) {
+        Rel::Virtual { table, args, first_slot, alias } => match Remote::of_table(&table, first_slot, binder)
+        {
             Some(remote) => Rel::Remote(Box::new(remote)),
             None => Rel::Virtual { table, args, first_slot, alias },
         },
@@ -142,7 +143,8 @@ fn inner(rel: Rel, binder: &mut Binder<'_>) -> Rel {
     flatten(Rel::Join { kind, left, right, on, hint }, &mut leaves, &mut conditions, binder);
     let everything: SlotSet = leaves.iter().flat_map(Rel::produced).collect();
     // A condition that reads another leaf, too, would ask once for each of its rows.
-    let alone = |c: &Expr, own: &SlotSet| c.slots().iter().all(|s| own.contains(s) || !everything.contains(s));
+    let alone =
+        |c: &Expr, own: &SlotSet| c.slots().iter().all(|s| own.contains(s) || !everything.contains(s));
     while let Some((a, b, joined, left)) = pair(&leaves, &conditions, &alone, binder) {
         leaves.remove(b);
         leaves[a] = Rel::Remote(Box::new(joined));
@@ -257,7 +259,14 @@ fn aggregate(
     scalar: bool,
     binder: &mut Binder<'_>,
 ) -> Rel {
-    let whole = |input| Rel::Aggregate { input: Box::new(input), groups: groups.clone(), sets: None, grouping_id: None, aggs: aggs.clone(), scalar };
+    let whole = |input| Rel::Aggregate {
+        input: Box::new(input),
+        groups: groups.clone(),
+        sets: None,
+        grouping_id: None,
+        aggs: aggs.clone(),
+        scalar,
+    };
     let Rel::Remote(remote) = input else { return whole(input) };
     let open = if remote.is_open() { (*remote).clone() } else { (*remote).clone().derived(binder) };
     match open.grouped(&groups, &aggs, scalar, binder) {
@@ -267,7 +276,13 @@ fn aggregate(
 }
 
 fn top(input: Rel, count: Expr, binder: &mut Binder<'_>) -> Rel {
-    let above = |input| Rel::Top { input: Box::new(input), count: Some(count.clone()), percent: false, ties: None, offset: None };
+    let above = |input| Rel::Top {
+        input: Box::new(input),
+        count: Some(count.clone()),
+        percent: false,
+        ties: None,
+        offset: None,
+    };
     if !count.slots().is_empty() || count.has_subquery() || count.is_volatile() {
         return above(input);
     }
@@ -370,7 +385,11 @@ impl Remote {
             self.args.truncate(args);
             return false;
         };
-        if self.groups.is_some() { self.having.push(text) } else { self.conditions.push(text) }
+        if self.groups.is_some() {
+            self.having.push(text)
+        } else {
+            self.conditions.push(text)
+        }
         self.rows = (self.rows * 0.3).max(1.0);
         true
     }
@@ -395,7 +414,10 @@ impl Remote {
             return Some(given.text.clone());
         }
         if !self.touches(e) {
-            let short = !e.is_condition() && !e.is_volatile() && !e.has_subquery() && !matches!(e.kind, ExprKind::Masked(..));
+            let short = !e.is_condition()
+                && !e.is_volatile()
+                && !e.has_subquery()
+                && !matches!(e.kind, ExprKind::Masked(..));
             return short.then(|| self.parameter(e, binder));
         }
         if !is_plain(e.ty) {
@@ -532,7 +554,11 @@ impl Remote {
         let args = self.args.len();
         let mut order = Vec::with_capacity(keys.len());
         for key in keys {
-            let text = if is_plain(key.expr.ty) && self.touches(&key.expr) { self.value(&key.expr, binder) } else { None };
+            let text = if is_plain(key.expr.ty) && self.touches(&key.expr) {
+                self.value(&key.expr, binder)
+            } else {
+                None
+            };
             let Some(text) = text else {
                 self.args.truncate(args);
                 return None;
@@ -573,7 +599,11 @@ impl Remote {
             return Some(self);
         }
         let conditions: Vec<String> = other.conditions.into_iter().chain(texts).collect();
-        let filter = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
+        let filter = if conditions.is_empty() {
+            String::new()
+        } else {
+            format!(" WHERE {}", conditions.join(" AND "))
+        };
         let not = if kind == JoinKind::Anti { "NOT " } else { "" };
         self.conditions.push(format!("{not}EXISTS (SELECT 1 FROM {second}{filter})"));
         self.rows = (self.rows * 0.5).max(1.0);
@@ -623,7 +653,8 @@ impl Remote {
         let numbers = matches!(agg.func, AggFunc::Sum | AggFunc::Avg);
         let counted = agg.func == AggFunc::Count;
         // Which of two equal texts is the least is nobody's to say, but which is less depends on the order there.
-        let fits = if numbers { arg.ty.is_numeric() } else { is_plain(arg.ty) || counted && is_short_text(arg.ty) };
+        let fits =
+            if numbers { arg.ty.is_numeric() } else { is_plain(arg.ty) || counted && is_short_text(arg.ty) };
         let equal = !agg.distinct || arg.as_slot().is_none_or(|s| self.compares(s, binder));
         if !fits || !equal || !self.touches(arg) || arg.ty == SqlType::Bit && !counted {
             return None;
@@ -680,17 +711,18 @@ impl Remote {
     ///
     /// # Errors
     /// When its server's table makes no queries.
-    pub fn finish(
-        self,
-        binder: &Binder<'_>,
-        need: &SlotSet,
-    ) -> Result<(Arc<dyn VirtualTable>, Vec<Expr>, Vec<Slot>)> {
+    pub fn finish(self, binder: &Binder<'_>, need: &SlotSet) -> Result<Asked> {
         let wanted = |slot: &Slot| self.distinct || need.contains(slot);
         let slots: Vec<Slot> = self.slots().filter(wanted).collect();
         let list: Vec<String> = slots.iter().map(|s| self.columns[s].text.clone()).collect();
         let column = |slot: &Slot| {
             let info = &binder.slots[*slot as usize];
-            VirtualColumn { name: info.name.clone(), ty: info.ty, nullable: info.nullable, collation: info.collation }
+            VirtualColumn {
+                name: info.name.clone(),
+                ty: info.ty,
+                nullable: info.nullable,
+                collation: info.collation,
+            }
         };
         let mut columns: Vec<VirtualColumn> = slots.iter().map(column).collect();
         let list = if list.is_empty() {
@@ -720,7 +752,8 @@ impl Remote {
             let text = self.value(e, binder)?;
             self.columns.insert(*slot, Given { text, table: None });
         }
-        let values: Option<Vec<String>> = outputs.iter().map(|s| Some(self.columns.get(s)?.text.clone())).collect();
+        let values: Option<Vec<String>> =
+            outputs.iter().map(|s| Some(self.columns.get(s)?.text.clone())).collect();
         let parts = RemoteParts {
             server: Arc::clone(&self.server),
             target: outputs.first().and_then(|s| self.columns.get(s)?.table).map(|n| format!("T{n}")),
@@ -735,6 +768,9 @@ impl Remote {
         Some((self.base.0.remote_change(text, parameters)?, args))
     }
 }
+
+/// A table that asks another server, its arguments, and the slots of its columns.
+pub type Asked = (Arc<dyn VirtualTable>, Vec<Expr>, Vec<Slot>);
 
 /// What a query for another server consists of, for a change made of it.
 #[derive(Clone, Debug)]

@@ -160,7 +160,9 @@ impl Engine {
         let Some(sealed) = sealed else { return Ok(String::new()) };
         let bytes = open_secret(sealed, &self.own_service_key()?);
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-        text.ok_or_else(|| failed(&io::Error::other("The service master key is not the one that it was sealed with.")))
+        text.ok_or_else(|| {
+            failed(&io::Error::other("The service master key is not the one that it was sealed with."))
+        })
     }
 
     /// Private keys of an instance that kept them as they are.

@@ -119,8 +119,7 @@ impl PendingBranch {
     /// Who says what becomes of it, and where. `None` when the service master key is another one by now.
     pub(super) fn target(&self, engine: &Engine) -> Option<Target> {
         use super::link::Encrypt;
-        let address: Address =
-            serde_json::from_str(&engine.open_password(Some(&self.sealed)).ok()?).ok()?;
+        let address: Address = serde_json::from_str(&engine.open_password(Some(&self.sealed)).ok()?).ok()?;
         Some(Target {
             host: address.host,
             port: address.port,
@@ -208,7 +207,12 @@ fn begin(link: &mut dyn Link, xid: &Xid) -> std::result::Result<Vec<u8>, String>
     cookie.ok_or_else(|| "It has no cookie.".to_owned())
 }
 
-fn said(link: &mut dyn Link, name: &str, xid: &Xid, flags: Option<i64>) -> std::result::Result<Verdict, String> {
+fn said(
+    link: &mut dyn Link,
+    name: &str,
+    xid: &Xid,
+    flags: Option<i64>,
+) -> std::result::Result<Verdict, String> {
     let [global, branch] = of_xid(xid);
     let number = |n: i64| given("", INT, Value::Int(n));
     let mut parameters = vec![global, branch];
@@ -219,7 +223,8 @@ fn said(link: &mut dyn Link, name: &str, xid: &Xid, flags: Option<i64>) -> std::
 
 /// Commits a prepared branch, or rolls one back. An error says why that is not known; one that is not there was decided before.
 pub(super) fn decide(link: &mut dyn Link, xid: &Xid, commit: bool) -> std::result::Result<(), String> {
-    let verdict = if commit { said(link, "commit", xid, Some(0)) } else { said(link, "rollback", xid, None) }?;
+    let verdict =
+        if commit { said(link, "commit", xid, Some(0)) } else { said(link, "rollback", xid, None) }?;
     if verdict.status == 0 || verdict.status == UNKNOWN || !commit && (100..=107).contains(&verdict.status) {
         return Ok(());
     }

@@ -79,7 +79,7 @@ impl Runner<'_> {
         let mut lease = self.info.links.lease(self.info, &asked, Purpose::Call)?;
         lease.ask(request)?;
         let (mut returned, mut caught, mut failed, mut in_set) = (Returned::default(), None, 0, false);
-        while let Some(reply) = lease.next()? {
+        while let Some(reply) = lease.reply()? {
             match reply {
                 Reply::Columns(columns) => {
                     self.flush_pending();
@@ -106,7 +106,9 @@ impl Runner<'_> {
                 }
                 Reply::Status(status) => returned.status = status,
                 Reply::Output(at, ty, value) => {
-                    if let Some(at) = at.checked_sub(skip).filter(|at| args.get(*at).is_some_and(|a| a.output)) {
+                    if let Some(at) =
+                        at.checked_sub(skip).filter(|at| args.get(*at).is_some_and(|a| a.output))
+                    {
                         returned.outputs.push((at, value, ty));
                     }
                 }
@@ -124,10 +126,13 @@ impl Runner<'_> {
 /// An argument as it is sent.
 fn sent(arg: &Argument) -> Result<RpcParam> {
     if arg.table.is_some() || arg.cursor.is_some() {
-        return Err(crate::errors::not_supported("A table or cursor as an argument of a procedure of another server"));
+        return Err(crate::errors::not_supported(
+            "A table or cursor as an argument of a procedure of another server",
+        ));
     }
     let value = arg.value.clone().unwrap_or_default();
-    let ty = if arg.ty == SqlType::Null { SqlType::NVarChar(keel_types::Length::Limited(4000)) } else { arg.ty };
+    let ty =
+        if arg.ty == SqlType::Null { SqlType::NVarChar(keel_types::Length::Limited(4000)) } else { arg.ty };
     let mut p = parameter(&arg.name, ty, value);
     if arg.value.is_none() {
         p.value = RpcValue::Default;

@@ -143,7 +143,8 @@ fn inserted(scope: &Scope<'_>, table: &RemoteTable, insert: &ast::Insert) -> Res
     match &insert.source {
         ast::InsertSource::Values(rows) => {
             // A default is the other server's business: each row with one is a text of its own.
-            let has_default = |row: &Vec<ast::Expr>| row.iter().any(|e| matches!(e.kind, ast::ExprKind::Default));
+            let has_default =
+                |row: &Vec<ast::Expr>| row.iter().any(|e| matches!(e.kind, ast::ExprKind::Default));
             if rows.iter().any(|row| row.len() != names.len()) {
                 let more = rows.iter().any(|row| row.len() > names.len());
                 return Err(if more {
@@ -194,7 +195,9 @@ fn inserted(scope: &Scope<'_>, table: &RemoteTable, insert: &ast::Insert) -> Res
             }
             Ok(vec![Part::Insert { plan, into, columns: names }])
         }
-        ast::InsertSource::Execute(_) => Err(crate::errors::not_supported("INSERT … EXECUTE into a table of another server")),
+        ast::InsertSource::Execute(_) => {
+            Err(crate::errors::not_supported("INSERT … EXECUTE into a table of another server"))
+        }
     }
 }
 
@@ -217,7 +220,8 @@ fn rows_of(
     columns: &[String],
     span: ast::Span,
 ) -> ast::SelectStatement {
-    let columns = columns.iter().map(|c| ast::Ident { quoted: true, ..ast::Ident::new(c.as_str()) }).collect();
+    let columns =
+        columns.iter().map(|c| ast::Ident { quoted: true, ..ast::Ident::new(c.as_str()) }).collect();
     let kind = ast::TableSourceKind::Values { rows, alias: Some(ast::Ident::new(SOURCE)), columns };
     let items = vec![ast::SelectItem::Star { qualifier: None, span }];
     let from = vec![ast::TableSource { kind, span }];
@@ -291,10 +295,24 @@ fn updated(scope: &Scope<'_>, table: &RemoteTable, update: &ast::Update) -> Resu
     }
     let make = |parts: &RemoteParts, key: usize| {
         let new = parts.values.get(key..)?;
-        let list: Vec<String> = set.iter().zip(new).map(|(c, v)| format!("{} = {v}", quote_name(c))).collect();
-        Some(format!("UPDATE {} SET {} FROM {}{}", parts.target.as_deref()?, list.join(", "), parts.from, condition(parts)))
+        let list: Vec<String> =
+            set.iter().zip(new).map(|(c, v)| format!("{} = {v}", quote_name(c))).collect();
+        Some(format!(
+            "UPDATE {} SET {} FROM {}{}",
+            parts.target.as_deref()?,
+            list.join(", "),
+            parts.from,
+            condition(parts)
+        ))
     };
-    let source = Source { table, from, alias, filter: filter_of(update.filter.as_ref())?, with: update.with.clone(), top: update.top.clone() };
+    let source = Source {
+        table,
+        from,
+        alias,
+        filter: filter_of(update.filter.as_ref())?,
+        with: update.with.clone(),
+        top: update.top.clone(),
+    };
     source.change(scope, values, set.clone(), &make)
 }
 
@@ -303,7 +321,14 @@ fn deleted(scope: &Scope<'_>, table: &RemoteTable, delete: &ast::Delete) -> Resu
     let make = |parts: &RemoteParts, _: usize| {
         Some(format!("DELETE {} FROM {}{}", parts.target.as_deref()?, parts.from, condition(parts)))
     };
-    let source = Source { table, from, alias, filter: filter_of(delete.filter.as_ref())?, with: delete.with.clone(), top: delete.top.clone() };
+    let source = Source {
+        table,
+        from,
+        alias,
+        filter: filter_of(delete.filter.as_ref())?,
+        with: delete.with.clone(),
+        top: delete.top.clone(),
+    };
     source.change(scope, Vec::new(), Vec::new(), &make)
 }
 
@@ -398,8 +423,9 @@ impl Runner<'_> {
         if own {
             lease.run(&Request::Batch(BEGIN))?;
         }
-        let done =
-            texts.into_iter().try_fold(0, |rows, parameters| send_one(&mut lease, &parameters).map(|n| rows + n));
+        let done = texts
+            .into_iter()
+            .try_fold(0, |rows, parameters| send_one(&mut lease, &parameters).map(|n| rows + n));
         if own { end(&mut lease, done) } else { done }
     }
 
@@ -442,12 +468,19 @@ impl Runner<'_> {
         }
         let types: Vec<SqlType> = plan.columns().iter().map(|c| c.ty).collect();
         let name = |n: usize| format!("@p{}", n + 1);
-        let assigned: Vec<String> =
-            set.iter().enumerate().map(|(n, c)| format!("{} = {}", quote_name(c), name(key.len() + n))).collect();
+        let assigned: Vec<String> = set
+            .iter()
+            .enumerate()
+            .map(|(n, c)| format!("{} = {}", quote_name(c), name(key.len() + n)))
+            .collect();
         let text_of = |row: &Vec<Value>| {
             let found = key.iter().enumerate().map(|(n, (c, _))| {
                 let null = row.get(n).is_none_or(Value::is_null);
-                if null { format!("{} IS NULL", quote_name(c)) } else { format!("{} = {}", quote_name(c), name(n)) }
+                if null {
+                    format!("{} IS NULL", quote_name(c))
+                } else {
+                    format!("{} = {}", quote_name(c), name(n))
+                }
             });
             let found = found.collect::<Vec<_>>().join(" AND ");
             let text = if set.is_empty() {
@@ -456,7 +489,10 @@ impl Runner<'_> {
                 format!("UPDATE {table} SET {} WHERE {found}", assigned.join(", "))
             };
             let values = row.iter().zip(&types).enumerate();
-            execute_sql(&text, values.map(|(n, (value, ty))| parameter(&name(n), *ty, value.clone())).collect())
+            execute_sql(
+                &text,
+                values.map(|(n, (value, ty))| parameter(&name(n), *ty, value.clone())).collect(),
+            )
         };
         self.send(whom, rows.iter().map(text_of))
     }

@@ -4,8 +4,8 @@
 //! asked besides by which columns its rows can be told apart, and how many there are.
 
 use super::errors;
-use super::links::{Lease, Purpose, Server, parameter};
 use super::link::Request;
+use super::links::{Lease, Purpose, Server, parameter};
 use crate::session::info::Info;
 use keel_parser::to_text::quote_name;
 use keel_types::error::Result;
@@ -100,7 +100,9 @@ impl RemoteName {
     pub fn quoted(&self) -> String {
         let quoted = |part: &Option<String>| part.as_deref().map(quote_name).unwrap_or_default();
         match (&self.database, &self.schema) {
-            (Some(_), _) => format!("{}.{}.{}", quoted(&self.database), quoted(&self.schema), quote_name(&self.object)),
+            (Some(_), _) => {
+                format!("{}.{}.{}", quoted(&self.database), quoted(&self.schema), quote_name(&self.object))
+            }
             (None, Some(_)) => format!("{}.{}", quoted(&self.schema), quote_name(&self.object)),
             (None, None) => quote_name(&self.object),
         }
@@ -166,7 +168,8 @@ fn describe(lease: &mut Lease, text: &str) -> Result<Vec<RemoteColumn>> {
     let answer = lease.run(&Request::Call("sys.sp_describe_first_result_set", &[tsql]))?;
     let Some((columns, rows)) = answer.sets.first() else { return Ok(Vec::new()) };
     let place = |name: &str| columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
-    let value = |row: &[Value], name: &str| place(name).and_then(|at| row.get(at).cloned()).unwrap_or_default();
+    let value =
+        |row: &[Value], name: &str| place(name).and_then(|at| row.get(at).cloned()).unwrap_or_default();
     let is = |row: &[Value], name: &str| value(row, name).as_int().is_some_and(|n| n != 0);
     let mut found = Vec::with_capacity(rows.len());
     for row in rows.iter().filter(|row| !is(row, "is_hidden")) {
@@ -181,7 +184,9 @@ fn describe(lease: &mut Lease, text: &str) -> Result<Vec<RemoteColumn>> {
             collation: known.unwrap_or_default(),
             known_collation: known.is_some(),
             nullable: is(row, "is_nullable"),
-            generated: is(row, "is_identity_column") || is(row, "is_computed_column") || ty == SqlType::RowVersion,
+            generated: is(row, "is_identity_column")
+                || is(row, "is_computed_column")
+                || ty == SqlType::RowVersion,
         });
     }
     Ok(found)

@@ -94,8 +94,9 @@ impl Server {
         stop: &dyn Fn() -> bool,
     ) -> std::result::Result<Box<dyn Link>, Failed> {
         let connector = engine.linked.connector.get();
-        let connector =
-            connector.ok_or_else(|| Failed::Unreachable("There are no connections to other servers here.".to_owned()))?;
+        let connector = connector.ok_or_else(|| {
+            Failed::Unreachable("There are no connections to other servers here.".to_owned())
+        })?;
         connector.connect(&self.target, stop)
     }
 }
@@ -252,7 +253,7 @@ impl Lease {
     ///
     /// # Errors
     /// 7399 when the connection is lost or the time is over; 3617 when the client has cancelled.
-    pub fn next(&mut self) -> Result<Option<Reply>> {
+    pub fn reply(&mut self) -> Result<Option<Reply>> {
         let shared = Arc::clone(&self.shared);
         let stop = || shared.cancel.is_cancelled();
         let wait = Wait { stop: &stop, deadline: self.deadline };
@@ -286,7 +287,7 @@ impl Lease {
     pub fn run(&mut self, request: &Request<'_>) -> Result<Answer> {
         self.ask(request)?;
         let (mut answer, mut failed) = (Answer::default(), None);
-        while let Some(reply) = self.next()? {
+        while let Some(reply) = self.reply()? {
             match reply {
                 Reply::Columns(columns) => answer.sets.push((columns, Vec::new())),
                 Reply::Row(row) => {

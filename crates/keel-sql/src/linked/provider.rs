@@ -120,7 +120,13 @@ impl Address {
     }
 
     /// Where to connect, as whom.
-    pub(super) fn target(&self, user: String, password: String, database: String, timeout: Duration) -> Target {
+    pub(super) fn target(
+        &self,
+        user: String,
+        password: String,
+        database: String,
+        timeout: Duration,
+    ) -> Target {
         Target {
             host: self.host.clone(),
             port: self.port,
@@ -196,7 +202,10 @@ pub fn without_password(string: &str) -> Result<String> {
         return Ok(string.to_owned());
     }
     let shown = all.iter().filter(|(key, _)| !secret(key));
-    Ok(shown.map(|(key, value)| format!("{key}={{{}}}", value.replace('}', "}}"))).collect::<Vec<_>>().join(";"))
+    Ok(shown
+        .map(|(key, value)| format!("{key}={{{}}}", value.replace('}', "}}")))
+        .collect::<Vec<_>>()
+        .join(";"))
 }
 
 #[cfg(test)]
@@ -214,7 +223,11 @@ mod tests {
     fn sources_as_people_write_them() {
         let check = |source: &str, host: &str, port: Option<u16>, instance: &str| {
             let target = read(source, "");
-            assert_eq!((target.host.as_str(), target.port, target.instance.as_str()), (host, port, instance), "{source}");
+            assert_eq!(
+                (target.host.as_str(), target.port, target.instance.as_str()),
+                (host, port, instance),
+                "{source}"
+            );
         };
         check("db", "db", Some(1433), "");
         check("tcp:db,1444", "db", Some(1444), "");

@@ -40,7 +40,8 @@ impl Engine {
         }
         self.forget_pending_branch(branch.id);
         let done = if commit { "committed" } else { "rolled back" };
-        let text = format!("Transaction {} is {done} at linked server '{}'.", uow_text(&branch.uow), branch.server);
+        let text =
+            format!("Transaction {} is {done} at linked server '{}'.", uow_text(&branch.uow), branch.server);
         self.options().log.write(&text);
     }
 

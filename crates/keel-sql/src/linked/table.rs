@@ -74,7 +74,13 @@ pub struct RemoteTable {
 impl RemoteTable {
     /// A table; `strings`: texts compare there as they do here.
     #[must_use]
-    pub fn new(whom: Whom, server: String, name: RemoteName, shape: Arc<Shape>, strings: bool) -> RemoteTable {
+    pub fn new(
+        whom: Whom,
+        server: String,
+        name: RemoteName,
+        shape: Arc<Shape>,
+        strings: bool,
+    ) -> RemoteTable {
         let columns = shape.columns.iter().map(column).collect();
         let quoted = name.quoted();
         RemoteTable { whom, server, name, shape, columns, quoted, strings }
@@ -109,12 +115,34 @@ impl VirtualTable for RemoteTable {
     ) -> Option<Arc<dyn VirtualTable>> {
         let whom = self.whom.clone();
         let place = self.server.clone();
-        Some(Arc::new(RemoteRows { whom, place, text, parameters, columns, rows, changes: false, fixed: false }))
+        Some(Arc::new(RemoteRows {
+            whom,
+            place,
+            text,
+            parameters,
+            columns,
+            rows,
+            changes: false,
+            fixed: false,
+        }))
     }
-    fn remote_change(&self, text: String, parameters: Vec<(String, SqlType)>) -> Option<Arc<dyn VirtualTable>> {
+    fn remote_change(
+        &self,
+        text: String,
+        parameters: Vec<(String, SqlType)>,
+    ) -> Option<Arc<dyn VirtualTable>> {
         let columns = vec![VirtualColumn::new("", SqlType::BigInt)];
         let (whom, place) = (self.whom.clone(), self.server.clone());
-        Some(Arc::new(RemoteRows { whom, place, text, parameters, columns, rows: 1, changes: true, fixed: false }))
+        Some(Arc::new(RemoteRows {
+            whom,
+            place,
+            text,
+            parameters,
+            columns,
+            rows: 1,
+            changes: true,
+            fixed: false,
+        }))
     }
 }
 
@@ -189,8 +217,7 @@ fn open(
     let server = whom.server(info)?;
     // A batch cannot have parameters, and a query without any need not be prepared.
     let all = execute_sql(text, values);
-    let request =
-        if all.len() > 1 { Request::Call("sp_executesql", &all) } else { Request::Batch(text) };
+    let request = if all.len() > 1 { Request::Call("sp_executesql", &all) } else { Request::Batch(text) };
     let mut lease = info.links.lease(info, &server, purpose)?;
     if purpose == Purpose::Change {
         let answer = lease.run(&request).inspect_err(|e| forget(info, e))?;
@@ -230,7 +257,7 @@ fn begin(
         lease.ask(request)?;
     }
     loop {
-        match lease.next()? {
+        match lease.reply()? {
             Some(Reply::Columns(sent)) => {
                 let conversions = conversions(server, &sent, columns)?;
                 return Ok(Streamed { lease, conversions, over: false });
@@ -299,7 +326,7 @@ impl Iterator for Streamed {
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.over {
-            match self.lease.next() {
+            match self.lease.reply() {
                 Ok(Some(Reply::Row(row))) => return Some(self.converted(row)),
                 // Of several results the first counts.
                 Ok(Some(Reply::Columns(_))) => self.over = true,

@@ -12,6 +12,7 @@ use crate::sink::{RpcParam, command};
 use crate::triggers::Event;
 use keel_types::error::Result;
 use keel_types::{SqlType, Value};
+use smol_str::SmolStr;
 
 /// The product whose name is the server's address.
 const SQL_SERVER: &str = "SQL Server";
@@ -45,7 +46,8 @@ pub(super) fn sp_addlinkedserver(runner: &mut Runner<'_>, args: &[Argument]) -> 
 /// The server that the arguments define.
 fn definition(runner: &Runner<'_>, args: &[Argument]) -> Result<LinkedServer> {
     let given = |name: &str, at: usize| string(args, name, at).filter(|s| !s.is_empty());
-    let name = given("server", 0).ok_or_else(|| errors::invalid_procedure_option("sys.sp_addlinkedserver"))?;
+    let name =
+        given("server", 0).ok_or_else(|| errors::invalid_procedure_option("sys.sp_addlinkedserver"))?;
     if runner.info.is_own_server(&name) {
         return Err(own::server_exists(&name));
     }
@@ -239,6 +241,22 @@ pub(super) fn sp_testlinkedserver(runner: &mut Runner<'_>, args: &[Argument]) ->
     ok()
 }
 
+/// Columns of catalog procedures, and what these are called by the procedures about linked servers.
+const NAMES: [(&str, &str); 12] = [
+    ("TABLE_QUALIFIER", "TABLE_CAT"),
+    ("TABLE_OWNER", "TABLE_SCHEM"),
+    ("PKTABLE_QUALIFIER", "PKTABLE_CAT"),
+    ("PKTABLE_OWNER", "PKTABLE_SCHEM"),
+    ("FKTABLE_QUALIFIER", "FKTABLE_CAT"),
+    ("FKTABLE_OWNER", "FKTABLE_SCHEM"),
+    ("PRECISION", "COLUMN_SIZE"),
+    ("LENGTH", "BUFFER_LENGTH"),
+    ("SCALE", "DECIMAL_DIGITS"),
+    ("RADIX", "NUM_PREC_RADIX"),
+    ("SEQ_IN_INDEX", "ORDINAL_POSITION"),
+    ("COLLATION", "ASC_OR_DESC"),
+];
+
 /// Calls a catalog procedure of a linked server and passes its rows on. The first argument here is the server, the others have names.
 fn asked(runner: &mut Runner<'_>, args: &[Argument], procedure: &str, names: &[(&str, &str)]) -> Outcome {
     let name = string(args, "table_server", 0).unwrap_or_default();
@@ -260,13 +278,19 @@ fn asked(runner: &mut Runner<'_>, args: &[Argument], procedure: &str, names: &[(
         }
     }
     let schema = Some("sys".to_owned());
-    let name = RemoteName { database: database.filter(|d| !d.is_empty()), schema, object: procedure.to_owned() };
+    let name =
+        RemoteName { database: database.filter(|d| !d.is_empty()), schema, object: procedure.to_owned() };
     let mut lease = runner.info.links.lease(runner.info, &server, Purpose::Read)?;
     lease.ask(&Request::Call(&name.quoted(), &parameters))?;
     let (mut rows, mut failed) = (None, None);
-    while let Some(reply) = lease.next()? {
+    while let Some(reply) = lease.reply()? {
         match reply {
-            Reply::Columns(columns) => {
+            Reply::Columns(mut columns) => {
+                for column in &mut columns {
+                    let renamed = NAMES.iter().find(|(theirs, _)| column.name.eq_ignore_ascii_case(theirs));
+                    column.name =
+                        renamed.map_or_else(|| column.name.clone(), |(_, ours)| SmolStr::new_static(ours));
+                }
                 runner.sink.columns(&columns);
                 rows = Some(0);
             }
@@ -385,9 +409,13 @@ pub(super) fn sp_catalogs(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome
     }
     let server = server.asked_by(runner.info)?;
     let mut lease = runner.info.links.lease(runner.info, &server, Purpose::Read)?;
-    let answer = lease.run(&Request::Batch("SELECT name, CONVERT(nvarchar(254), NULL) FROM sys.databases ORDER BY name"))?;
+    let answer = lease
+        .run(&Request::Batch("SELECT name, CONVERT(nvarchar(254), NULL) FROM sys.databases ORDER BY name"))?;
     drop(lease);
-    let columns = [("CATALOG_NAME", SqlType::SYSNAME), ("DESCRIPTION", SqlType::NVarChar(keel_types::Length::Limited(254)))];
+    let columns = [
+        ("CATALOG_NAME", SqlType::SYSNAME),
+        ("DESCRIPTION", SqlType::NVarChar(keel_types::Length::Limited(254))),
+    ];
     runner.result_set(&columns, answer.rows())?;
     ok()
 }

@@ -205,13 +205,8 @@ impl Session {
         let group = Arc::clone(engine.governor().running().default_group());
         let shared = engine.sessions.register(options, initial, group, engine.now_local());
         let mut txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));
-        let info = Box::new(Info::new(
-            engine,
-            shared,
-            Arc::clone(txns.points()),
-            Arc::clone(txns.links()),
-            entry,
-        ));
+        let info =
+            Box::new(Info::new(engine, shared, Arc::clone(txns.points()), Arc::clone(txns.links()), entry));
         let database = info.shown_here();
         info.meter.start(&info);
         if info.check_entry(&info.current_database()).is_err() {

@@ -155,7 +155,8 @@ impl<'a> Scope<'a> {
 
     /// What other servers have is good for a while only.
     pub(crate) fn note_remote(&self) {
-        self.found.borrow_mut().remote = Some((self.info.engine.linked().version(), std::time::Instant::now()));
+        self.found.borrow_mut().remote =
+            Some((self.info.engine.linked().version(), std::time::Instant::now()));
     }
 
     fn note_temporary(&self, name: &str, version: u64) {
@@ -505,8 +506,11 @@ impl BindScope for Scope<'_> {
     fn remote_object(&self, server: &str, name: NameParts<'_>) -> Result<Arc<dyn VirtualTable>> {
         self.note_remote();
         let own = |part: Option<&str>| part.filter(|p| !p.is_empty()).map(str::to_owned);
-        let name =
-            RemoteName { database: own(name.database), schema: own(name.schema), object: name.object.to_owned() };
+        let name = RemoteName {
+            database: own(name.database),
+            schema: own(name.schema),
+            object: name.object.to_owned(),
+        };
         let table = linked::bind::table(self.info, server, name)?;
         Ok(table)
     }

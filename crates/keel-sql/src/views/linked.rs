@@ -91,7 +91,8 @@ fn server(s: &LinkedServer) -> Vec<Value> {
     let options = [true, s.rpc, s.rpc_out, s.data_access, s.collation_compatible, s.use_remote_collation];
     row.extend(options.map(bit));
     row.push(may(&s.collation_name));
-    let options = [s.lazy_schema_validation, marked("system"), marked("pub"), marked("sub"), marked("dist"), false];
+    let options =
+        [s.lazy_schema_validation, marked("system"), marked("pub"), marked("sub"), marked("dist"), false];
     row.extend(options.map(bit));
     row.extend([bit(s.promotion), date(s.modified), bit(false)]);
     row
@@ -108,7 +109,8 @@ fn linked_logins(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
     }
     for server in linked(cx) {
         for login in server.logins.iter().filter(|l| all || l.local.is_none() || l.local == own) {
-            let id = login.local.as_ref().map_or(Some(0), |sid| Some(logins.as_ref()?.of_sid(sid)?.principal_id));
+            let id =
+                login.local.as_ref().map_or(Some(0), |sid| Some(logins.as_ref()?.of_sid(sid)?.principal_id));
             let name = login.remote_name.as_deref().map_or(NULL, text);
             // A login that was dropped is nobody's any more.
             let Some(id) = id else { continue };

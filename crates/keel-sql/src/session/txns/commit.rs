@@ -62,11 +62,12 @@ impl TxnSet {
                 return Err(e);
             }
         };
-        if outside.count() == 1 && !self.has_durable_writes() {
-            if let Err(e) = std::mem::take(&mut outside).commit_alone() {
-                self.rollback();
-                return Err(e);
-            }
+        if outside.count() == 1
+            && !self.has_durable_writes()
+            && let Err(e) = std::mem::take(&mut outside).commit_alone()
+        {
+            self.rollback();
+            return Err(e);
         }
         let together = self.together();
         // Held until each has its place in its log: the numbers of tracked changes are in that order.
@@ -224,7 +225,11 @@ impl TxnSet {
 
     /// Has the branches at other servers prepared, which one database decides about: the one that decides about the others, or the first that was
     /// written to, or master. It is the first to be committed.
-    fn prepare_outside(&mut self, deciding: Option<Deciding>, outside: &mut Outside) -> Result<Option<Deciding>> {
+    fn prepare_outside(
+        &mut self,
+        deciding: Option<Deciding>,
+        outside: &mut Outside,
+    ) -> Result<Option<Deciding>> {
         if outside.is_empty() {
             return Ok(deciding);
         }
