@@ -59,3 +59,18 @@ exec there.shop.dbo.named 1
 GO
 exec ('select 1') at there
 GO
+-- a synonym of a procedure; functions and definitions there
+exec sp_serveroption 'there', 'rpc out', 'true'
+GO
+create database here
+GO
+use here
+create synonym find for there.shop.dbo.named
+exec find 2
+GO
+select * from there.shop.dbo.f(1) x
+GO
+drop table there.shop.dbo.item
+GO
+create table there.shop.dbo.other (n int)
+GO

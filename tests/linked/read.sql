@@ -90,3 +90,35 @@ exec sp_serveroption 'there', 'data access', 'false'
 GO
 select * from there.shop.dbo.item
 GO
+exec sp_serveroption 'there', 'data access', 'true'
+GO
+-- what changes here by what is there
+update w set much = i.price from wanted w join there.shop.dbo.item i on i.id = w.id
+merge wanted w using there.shop.dbo.item i on i.id = w.id when not matched then insert values (i.id, 0);
+delete w from wanted w where not exists (select 1 from there.shop.dbo.sold s where s.item = w.id)
+select id, much from wanted order by id
+GO
+-- cursors, functions and procedures
+declare c cursor for select name from there.shop.dbo.item where id < 3
+declare @n nvarchar(40)
+open c
+fetch c into @n
+fetch c into @n
+select @n as second
+close c
+deallocate c
+GO
+create procedure dearer @than decimal(9,2) as select name from there.shop.dbo.item where price > @than order by name
+GO
+exec dearer 50
+exec dearer 200
+GO
+create function price_of (@id int) returns decimal(9,2) as begin return (select price from there.shop.dbo.item where id = @id) end
+GO
+select id, dbo.price_of(id) as price from wanted order by id
+GO
+-- a procedure may name what is not there yet
+create procedure later as select * from not_yet.shop.dbo.item
+GO
+exec later
+GO

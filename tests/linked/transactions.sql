@@ -81,3 +81,43 @@ GO
 -- session other:
 select count(*) as prepared from sys.dm_tran_active_transactions where transaction_type = 4
 GO
+-- session main:
+-- a trigger's change there is part of the statement here
+create table copied (n int primary key)
+GO
+create trigger copies on copied after insert as insert there.shop.dbo.t select n from inserted
+GO
+set xact_abort off
+insert copied values (20), (21)
+select count(*) as there from there.shop.dbo.t where n >= 20
+insert copied values (22), (1)
+GO
+select (select count(*) from copied) as here, (select count(*) from there.shop.dbo.t where n >= 20) as there
+GO
+-- what TRY catches can only be rolled back
+set xact_abort on
+begin tran
+insert copied values (30)
+begin try insert there.shop.dbo.t values (1) end try
+begin catch select error_number() as number, xact_state() as state; rollback end catch
+select (select count(*) from copied) as here, (select count(*) from there.shop.dbo.t where n >= 20) as there
+GO
+-- two databases of here and one there
+create database second
+GO
+create table second.dbo.t (n int primary key)
+begin tran
+insert t values (40)
+insert second.dbo.t values (40)
+insert there.shop.dbo.t values (40)
+commit
+select (select count(*) from t where n = 40) + (select count(*) from second.dbo.t) + (select count(*) from there.shop.dbo.t where n = 40) as n
+GO
+-- under implicit transactions
+set implicit_transactions on
+insert there.shop.dbo.t values (50)
+select @@trancount as open_transactions
+rollback
+set implicit_transactions off
+select count(*) as n from there.shop.dbo.t where n = 50
+GO

@@ -36,6 +36,8 @@ errors! {
     bad_star_prefix(prefix: &str) = (107, 15, 1, "The column prefix '{prefix}' does not match with a table name or alias name used in the query.");
     /// 7202
     no_linked_server(name: &str) = (7202, 11, 2, "Could not find server '{name}' in sys.servers. Verify that the correct server name was specified. If necessary, execute the stored procedure sp_addlinkedserver to add the server to sys.servers.");
+    /// 4122
+    remote_function() = (4122, 16, 1, "Remote table-valued function calls are not allowed.");
     /// 7403
     no_provider(name: &str) = (7403, 16, 1, "The OLE DB provider \"{name}\" has not been registered.");
     /// 108

@@ -695,6 +695,8 @@ errors! {
     /// Session killed.
     killed() = 596, 21, 1, "Cannot continue the execution because the session is in the kill state.";
     /// Multi-part name with an unknown server.
+    too_many_prefixes(name, most) = 117, 15, 1, "The object name '{name}' contains more than the maximum number of prefixes. The maximum is {most}.";
+    /// A server that is not linked.
     no_linked_server(name) = 7202, 11, 2, "Could not find server '{name}' in sys.servers. Verify that the correct server name was specified. If necessary, execute the stored procedure sp_addlinkedserver to add the server to sys.servers.";
     /// Something of T-SQL that is not built yet.
     not_supported(what) = 40517, 16, 1, "{what} is not supported in this version of Evenkeel.";

@@ -64,6 +64,9 @@ impl Binder<'_> {
             let target = ast::Expr { kind: ast::ExprKind::Column(target), span: name.span };
             return self.nodes_source(&target, &name.name, args, (alias, columns), outer);
         }
+        if name.server.as_ref().is_some_and(|server| !self.scope.is_own_server(&server.text)) {
+            return Err(errors::remote_function());
+        }
         let exposed = alias.map_or(name.name.as_str(), |a| a.as_str()).to_owned();
         let mut cx = ExprCx::new(outer, Clause::Other);
         let bulk = name.name.is("OPENROWSET").then(|| bulk_file(args)).transpose()?.flatten();

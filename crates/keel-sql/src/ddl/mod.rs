@@ -126,8 +126,8 @@ impl Runner<'_> {
 
     /// Where an object of that name would be made.
     pub(crate) fn place(&self, program: &crate::program::Program, name: &ast::ObjectName) -> Result<Place> {
-        if let Some(server) = &name.server {
-            return Err(errors::no_linked_server(&server.text));
+        if name.server.as_ref().is_some_and(|server| !self.info.is_own_server(&server.text)) {
+            return Err(errors::too_many_prefixes(name, 2));
         }
         let entry = match &name.database {
             Some(d) => self.info.find_database(&d.text).ok_or_else(|| errors::no_database(&d.text))?,

@@ -164,6 +164,9 @@ impl Engine {
         let text = uow_text(uow);
         let doubts: Vec<Doubt> = self.in_doubt().into_iter().filter(|d| d.name.uow == *uow).collect();
         if doubts.is_empty() {
+            if commit.is_some() && !self.is_deciding(uow) && self.give_up_pending_branches(uow)? {
+                return Ok(());
+            }
             return self.kill_branch(uow, commit);
         }
         if self.is_deciding(uow) {

@@ -177,5 +177,12 @@ mod tests {
         assert_eq!(text, "SELECT @P1, '?', [?] -- ?\n, /* ? */ \"?\" + @P2 + 'it''s ?' + N'ä?'");
         assert_eq!(count, 2);
         assert_eq!(numbered("SELECT '?"), ("SELECT '?".to_owned(), 0));
+        let whole = "é'ü?' [ö?] /* ä? */ -- ?\n ? \"?";
+        for end in (0..=whole.len()).filter(|end| whole.is_char_boundary(*end)) {
+            let piece = &whole[..end];
+            let (text, markers) = numbered(piece);
+            assert_eq!(text.matches("@P").count(), markers, "{piece}");
+            assert_eq!(text.replace("@P1", "?"), piece, "what is no marker stays");
+        }
     }
 }

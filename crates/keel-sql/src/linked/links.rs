@@ -132,6 +132,8 @@ pub struct Lease {
     reset: bool,
     /// It belongs to a branch.
     in_branch: bool,
+    /// When it was asked, until something is answered.
+    asked: Option<Instant>,
 }
 
 impl Links {
@@ -157,6 +159,7 @@ impl Links {
             answering: false,
             reset,
             in_branch,
+            asked: None,
         };
         if !in_branch {
             lease.take_settings(info)?;
@@ -234,7 +237,7 @@ impl Lease {
         let asked = self.link()?.ask(request, reset);
         match asked {
             Ok(()) => {
-                self.answering = true;
+                (self.answering, self.asked) = (true, Some(Instant::now()));
                 Ok(())
             }
             // A connection that has rested may have been closed since: another one has not.
@@ -257,7 +260,12 @@ impl Lease {
         let shared = Arc::clone(&self.shared);
         let stop = || shared.cancel.is_cancelled();
         let wait = Wait { stop: &stop, deadline: self.deadline };
-        match self.link()?.next(&wait) {
+        let next = self.link()?.next(&wait);
+        if let Some(asked) = self.asked.take() {
+            let nanos = u64::try_from(asked.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            keel_base::waits::note("OLEDB", nanos);
+        }
+        match next {
             Ok(Some(reply)) => Ok(Some(reply)),
             Ok(None) => {
                 self.answering = false;
@@ -392,7 +400,8 @@ pub fn execute_sql(text: &str, values: Vec<RpcParam>) -> Vec<RpcParam> {
         let declared: Vec<String> =
             values.iter().map(|p| format!("{} {}{}", p.name, p.ty, output(p))).collect();
         all.push(parameter("", TEXT, Value::str(declared.join(", "))));
-        all.extend(values);
+        // By their places: a server looks names up one by one.
+        all.extend(values.into_iter().map(|p| RpcParam { name: SmolStr::default(), ..p }));
     }
     all
 }

@@ -48,6 +48,8 @@ pub struct Linked {
     /// Counts changes of definitions, and times when another server was found to be otherwise than it was known: what was compiled before is
     /// compiled again.
     version: AtomicU64,
+    /// Branches that could not be told what was decided, as the error log says once of each.
+    unheard: Mutex<std::collections::HashSet<i32>>,
     /// What is known of tables and queries of other servers.
     shapes: columns::Shapes,
 }

@@ -254,6 +254,18 @@ mod tests {
     }
 
     #[test]
+    fn pieces_of_a_string_are_read_or_refused() {
+        let whole = "Server=tcp:[::1],15;PWD={a}}};UID='x''y';Encrypt=\"no\";ü={ö";
+        for end in (0..=whole.len()).filter(|end| whole.is_char_boundary(*end)) {
+            for begin in (0..=end).filter(|begin| whole.is_char_boundary(*begin)) {
+                let piece = &whole[begin..end];
+                let read = Address::read(piece, piece).is_ok();
+                assert_eq!(without_password(piece).is_ok(), pairs(piece).is_ok(), "{piece} {read}");
+            }
+        }
+    }
+
+    #[test]
     fn a_kept_string_has_no_password() {
         let kept = without_password("UID=me;PWD=secret;Encrypt=yes").unwrap();
         assert!(!kept.contains("secret"), "{kept}");

@@ -34,15 +34,35 @@ impl Engine {
             Err(Failed::Refused(said)) => Err(said.last().map(|e| e.message.clone()).unwrap_or_default()),
             Err(Failed::Stopped) => return,
         };
-        if told.is_err() {
-            // It is tried again; the views and the other server show that it is in doubt.
+        if let Err(why) = told {
+            if self.linked.unheard.lock().insert(branch.id) {
+                let uow = uow_text(&branch.uow);
+                let text = format!(
+                    "Linked server '{}' cannot be told of transaction {uow} yet, and will be: {why}",
+                    branch.server
+                );
+                self.options().log.write(&text);
+            }
             return;
         }
+        self.linked.unheard.lock().remove(&branch.id);
         self.forget_pending_branch(branch.id);
         let done = if commit { "committed" } else { "rolled back" };
         let text =
             format!("Transaction {} is {done} at linked server '{}'.", uow_text(&branch.uow), branch.server);
         self.options().log.write(&text);
+    }
+
+    /// `KILL 'uow' WITH COMMIT` or `ROLLBACK`: no branch of the transaction is told any more, what its servers have of it is theirs to decide. Whether
+    /// there was one.
+    ///
+    /// # Errors
+    /// When master cannot be read.
+    pub(crate) fn give_up_pending_branches(&self, uow: &Uow) -> Result<bool> {
+        let mut pending = self.pending_branches()?;
+        pending.retain(|branch| branch.uow == *uow);
+        pending.iter().for_each(|branch| self.forget_pending_branch(branch.id));
+        Ok(!pending.is_empty())
     }
 
     /// Whether a branch at another server has still to be told of a transaction.

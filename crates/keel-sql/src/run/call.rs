@@ -210,6 +210,9 @@ impl Runner<'_> {
             let program = modules::program(self.info, &entry, &module)?;
             return self.call_program(&entry, &program, args);
         }
+        if let Some((server, there)) = self.called_by_synonym(from, name) {
+            return self.call_remote(&server, &there, args);
+        }
         let (entry, program) = self.resolve_callable(from, name)?;
         // A temporary procedure is the session's own.
         let own = name.is_temporary() && !name.is_global_temporary();
@@ -243,6 +246,33 @@ impl Runner<'_> {
         put_in(self.info, Arc::clone(&before));
         before.users.fetch_sub(1, Ordering::AcqRel);
         outcome
+    }
+
+    /// The server and procedure there that a synonym stands for.
+    fn called_by_synonym(
+        &self,
+        from: &ModuleIdentity,
+        name: &ast::ObjectName,
+    ) -> Option<(String, ast::ObjectName)> {
+        use keel_query::BindScope as _;
+        let database = if from.object_id == 0 { self.info.current_database().id } else { from.database };
+        let mut scope = Scope::bare(self.info, database);
+        scope.identity.schema_id = from.schema_id;
+        let parts = NameParts {
+            database: name.database.as_ref().map(|i| i.text.as_str()),
+            schema: name.schema.as_ref().map(|i| i.text.as_str()),
+            object: &name.name.text,
+        };
+        let target = scope.remote_synonym(parts)?;
+        let [server, database, schema, object] = target.as_slice() else { return None };
+        let part = |text: &String| (!text.is_empty()).then(|| ast::Ident::new(text.as_str()));
+        let there = ast::ObjectName {
+            server: None,
+            database: part(database),
+            schema: part(schema),
+            ..ast::ObjectName::simple(ast::Ident::new(object.as_str()))
+        };
+        Some((server.clone(), there))
     }
 
     /// The procedure or scalar function of that name: EXECUTE takes both.

@@ -284,6 +284,9 @@ impl<'a> Scope<'a> {
             target.len().checked_sub(back).map(|i| target[i].as_str()).filter(|s| !s.is_empty())
         };
         let object = part(1)?;
+        if part(4).is_some_and(|server| !self.info.is_own_server(server)) {
+            return None;
+        }
         let other = part(3).and_then(|d| self.database(d));
         let (entry, picture) = match other {
             Some(other) if other.id != entry.id => {
