@@ -74,3 +74,21 @@ drop table there.shop.dbo.item
 GO
 create table there.shop.dbo.other (n int)
 GO
+-- what is called the same here is left alone
+create database shop
+GO
+create table shop.dbo.item (id int)
+insert shop.dbo.item values (1)
+GO
+create function dbo.f (@x int) returns int as begin return 1 end
+GO
+drop table there.shop.dbo.item
+GO
+truncate table there.shop.dbo.item
+GO
+alter table there.shop.dbo.item add n int
+GO
+select there.here.dbo.f(1)
+GO
+select * from shop.dbo.item
+GO

@@ -399,6 +399,10 @@ impl Binder<'_> {
         if let Some(method) = self.column_method(call, cx)? {
             return Ok(method);
         }
+        let server = call.name.server.as_ref();
+        if server.is_some_and(|server| !self.scope.is_own_server(&server.text)) {
+            return Err(errors::no_such_user_function(&call.name.to_string()));
+        }
         let Some(info) = self.scope.scalar_function(parts(&call.name)) else {
             if let Some(name) = system_function(&call.name) {
                 let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;

@@ -1,6 +1,6 @@
 //! DROP and TRUNCATE.
 
-use super::parts;
+use super::parts_here;
 use crate::catalog::{CatalogKey, CatalogOp, Named, SYS, object_class};
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
@@ -247,7 +247,7 @@ impl Runner<'_> {
         let name = &t.table;
         let found = {
             let scope = self.ddl_scope(program);
-            match scope.object(parts(name)) {
+            match parts_here(self.info, name).and_then(|name| scope.object(name)) {
                 Some(keel_query::scope::ObjectRef::Table(table)) => Some(table),
                 _ => None,
             }

@@ -61,6 +61,7 @@ use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
 use crate::map::txn_error;
 use crate::run::Runner;
+use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
 use keel_node::LockMode;
@@ -100,9 +101,15 @@ pub(crate) fn parts(name: &ast::ObjectName) -> NameParts<'_> {
     }
 }
 
+/// The same, of a name that means something of this server; `None` for what other servers have.
+pub(crate) fn parts_here<'n>(info: &Info, name: &'n ast::ObjectName) -> Option<NameParts<'n>> {
+    let elsewhere = name.server.as_ref().is_some_and(|server| !info.is_own_server(&server.text));
+    (!elsewhere).then(|| parts(name))
+}
+
 /// The stored table of that name: permanent or temporary.
 pub fn find_table(scope: &Scope<'_>, name: &ast::ObjectName) -> Option<Arc<TableDef>> {
-    match scope.object(parts(name))? {
+    match scope.object(parts_here(scope.info, name)?)? {
         ObjectRef::Table(table) => Some(table),
         _ => None,
     }
@@ -275,6 +282,6 @@ impl Runner<'_> {
         program: &crate::program::Program,
         name: &ast::ObjectName,
     ) -> Option<(Arc<DatabaseEntry>, Named)> {
-        self.ddl_scope(program).resolve_unfollowed(parts(name))
+        self.ddl_scope(program).resolve_unfollowed(parts_here(self.info, name)?)
     }
 }

@@ -8,7 +8,7 @@
 use super::view_rules;
 use super::{append_key, encode_row};
 use crate::catalog::{CatalogObject, Named, Picture};
-use crate::ddl::parts;
+use crate::ddl::parts_here;
 use crate::ddl::table::{TableBuilder, fill_factor};
 use crate::engine::DatabaseEntry;
 use crate::errors;
@@ -49,9 +49,11 @@ impl Runner<'_> {
         name: &ast::ObjectName,
     ) -> Option<Arc<TableDef>> {
         let scope = self.ddl_scope(program);
-        crate::ddl::find_table(&scope, name).or_else(|| match scope.resolve(parts(name))? {
-            (_, Named::Module(view)) if view.kind == ModuleKind::View => view.rows.clone(),
-            _ => None,
+        crate::ddl::find_table(&scope, name).or_else(|| {
+            match scope.resolve(parts_here(self.info, name)?)? {
+                (_, Named::Module(view)) if view.kind == ModuleKind::View => view.rows.clone(),
+                _ => None,
+            }
         })
     }
 
@@ -60,7 +62,7 @@ impl Runner<'_> {
         program: &Program,
         name: &ast::ObjectName,
     ) -> Option<(Arc<DatabaseEntry>, Arc<ModuleDef>)> {
-        match self.ddl_scope(program).resolve(parts(name))? {
+        match self.ddl_scope(program).resolve(parts_here(self.info, name)?)? {
             (entry, Named::Module(view)) if view.kind == ModuleKind::View => Some((entry, view)),
             _ => None,
         }
