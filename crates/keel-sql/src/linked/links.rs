@@ -140,8 +140,10 @@ impl Links {
     /// A connection for a request of a session.
     ///
     /// # Errors
-    /// Those of connecting, and of becoming part of the transaction.
+    /// Those of settling what the session has committed, of connecting, and of becoming part of the transaction.
     pub fn lease(self: &Arc<Links>, info: &Info, server: &Arc<Server>, purpose: Purpose) -> Result<Lease> {
+        // Others see there what follows from what was committed here.
+        info.settle()?;
         let branch = self.branch_link(info, server, purpose)?;
         let (link, reset, in_branch) = match branch {
             Some(link) => (link, false, true),

@@ -69,6 +69,7 @@ impl TxnSet {
             self.rollback();
             return Err(e);
         }
+        let later = later && outside.is_empty();
         let together = self.together();
         // Held until each has its place in its log: the numbers of tracked changes are in that order.
         let tracked = self.tracked_among(&together);
