@@ -3,12 +3,12 @@
 use super::access::satisfies;
 use super::cluster::equi_sides;
 use super::cost;
-use super::remote::Remote;
+use super::remote::show_sent;
 use super::shown::{Object, Part, Shown};
 use super::text::show_loop;
 use super::{Planner, SortOrder, rewrite};
 use crate::bind::rel::{
-    Aggregate, JoinKind, JoinMethod, Rel, SetKind, SharedRel, SlotSet, SortKey, VirtualRef, WindowCall,
+    Aggregate, JoinKind, JoinMethod, Rel, SetKind, SharedRel, SlotSet, SortKey, WindowCall,
 };
 use crate::errors::Result;
 use crate::exec::node::{
@@ -46,7 +46,7 @@ impl Planned {
     pub fn one() -> Planned {
         Planned::plain(Op::One, 1.0, 0.0, SlotSet::new())
     }
-    fn plain(op: Op, rows: f64, cost: f64, produced: SlotSet) -> Planned {
+    pub(super) fn plain(op: Op, rows: f64, cost: f64, produced: SlotSet) -> Planned {
         Planned { node: Node { op, rows, cost }, order: Vec::new(), fixed: SlotSet::new(), produced }
     }
 }
@@ -202,19 +202,6 @@ impl Planner<'_, '_> {
                 Ok(Planned::plain(Op::MaxOneRow(Arc::new(planned.node)), 1.0, cost, produced))
             }
         }
-    }
-
-    /// What another server computes: the columns that are needed are asked for.
-    fn plan_remote(&mut self, remote: Remote, need: &SlotSet) -> Result<Planned> {
-        let rows = remote.rows;
-        let (table, args, slots) = remote.finish(self.binder, need)?;
-        let args = self.compiler().values(&args)?;
-        let columns = slots.iter().enumerate().map(|(at, slot)| (at, *slot as usize)).collect();
-        let shown = table.shown().map_or_else(Shown::default, |sent| show_sent(&sent));
-        let produced = slots.into_iter().collect();
-        let scan = VirtualScan { table: VirtualRef(table), args, columns, residual: None, shown };
-        let cost = cost::REMOTE_START + rows * cost::REMOTE_ROW;
-        Ok(Planned::plain(Op::Virtual(Arc::new(scan)), rows, cost, produced))
     }
 
     /// A place that reads a shared part, which is planned for the first of them. Each pays its share of the cost.
@@ -805,10 +792,4 @@ fn joined_rows(kind: JoinKind, left: f64, matches: f64) -> f64 {
         JoinKind::Semi => left * matches.clamp(0.05, 1.0),
         JoinKind::Anti | JoinKind::NotIn => left * (1.0 - matches.min(0.9)),
     }
-}
-
-/// What is sent to another server.
-pub(super) fn show_sent(sent: &crate::scope::SentText<'_>) -> Shown {
-    let (server, text) = (sent.server.to_owned(), sent.text.to_owned());
-    Shown::new(sent.operator, vec![Part::Sent(server, text)])
 }

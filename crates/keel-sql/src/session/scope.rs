@@ -1,5 +1,6 @@
 //! What names mean to a statement of this session: [`BindScope`] for keel-query.
 
+mod elsewhere;
 mod types;
 
 use super::identity::owner;
@@ -9,7 +10,6 @@ use crate::catalog::{DBO, Named, Picture, SystemDatabase, fold};
 use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::functions;
-use crate::linked::{self, columns::RemoteName};
 use crate::modules;
 use crate::program::lower::{CAPTURED_ROWS, TypeLookup};
 use crate::program::{Dependencies, ModuleIdentity, Need, Program, TableShape};
@@ -153,12 +153,6 @@ impl<'a> Scope<'a> {
         self.found.borrow_mut().objects.push((database, id));
     }
 
-    /// What other servers have is good for a while only.
-    pub(crate) fn note_remote(&self) {
-        self.found.borrow_mut().remote =
-            Some((self.info.engine.linked().version(), std::time::Instant::now()));
-    }
-
     fn note_temporary(&self, name: &str, version: u64) {
         self.found.borrow_mut().temporary.push((fold(name), version));
     }
@@ -271,34 +265,6 @@ impl<'a> Scope<'a> {
                 let own = if entry.id == home.database { home.schema.max(DBO) } else { DBO };
                 picture.named(own, name.object).or_else(|| picture.named(DBO, name.object))
             }
-        }
-    }
-
-    fn follow(
-        &self,
-        entry: &Arc<DatabaseEntry>,
-        picture: &Picture,
-        target: &[String],
-    ) -> Option<(Arc<DatabaseEntry>, Named)> {
-        let part = |back: usize| {
-            target.len().checked_sub(back).map(|i| target[i].as_str()).filter(|s| !s.is_empty())
-        };
-        let object = part(1)?;
-        if part(4).is_some_and(|server| !self.info.is_own_server(server)) {
-            return None;
-        }
-        let other = part(3).and_then(|d| self.database(d));
-        let (entry, picture) = match other {
-            Some(other) if other.id != entry.id => {
-                let picture = self.info.picture(&other);
-                (other, picture)
-            }
-            _ => (Arc::clone(entry), Arc::new(picture.clone())),
-        };
-        let schema = part(2).map_or(Some(DBO), |s| picture.schema_id(s))?;
-        match picture.named(schema, object)? {
-            Named::Synonym(_) => None,
-            named => Some((entry, named)),
         }
     }
 
@@ -507,35 +473,15 @@ impl BindScope for Scope<'_> {
     }
 
     fn remote_object(&self, server: &str, name: NameParts<'_>) -> Result<Arc<dyn VirtualTable>> {
-        self.note_remote();
-        let own = |part: Option<&str>| part.filter(|p| !p.is_empty()).map(str::to_owned);
-        let name = RemoteName {
-            database: own(name.database),
-            schema: own(name.schema),
-            object: name.object.to_owned(),
-        };
-        let table = linked::bind::table(self.info, server, name)?;
-        Ok(table)
+        self.table_elsewhere(server, name)
     }
 
     fn remote_rowset(&self, rowset: &RemoteRowset<'_>) -> Result<Arc<dyn VirtualTable>> {
-        self.note_remote();
-        linked::bind::rowset(self.info, rowset)
+        self.rows_elsewhere(rowset)
     }
 
     fn remote_synonym(&self, name: NameParts<'_>) -> Option<Vec<String>> {
-        if name.object.starts_with('#') {
-            return None;
-        }
-        match self.resolve_unfollowed(name) {
-            Some((entry, Named::Synonym(synonym)))
-                if synonym.target.len() == 4 && !self.info.is_own_server(&synonym.target[0]) =>
-            {
-                self.note_catalog(entry.id);
-                Some(synonym.target.clone())
-            }
-            _ => None,
-        }
+        self.synonym_elsewhere(name)
     }
 
     fn is_synonym(&self, name: NameParts<'_>) -> bool {
