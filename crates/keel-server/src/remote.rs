@@ -1,7 +1,7 @@
 //! Connections to linked servers: SQL's seam ([`keel_sql::linked::Connector`]) over the client side of TDS.
 //!
 //! A connection is a blocking socket of the session's own thread. While it waits for an answer it looks now and then whether anybody still wants one
-//! ([`POLL`]); who does not is said so to the other server by an attention.
+//! (`POLL`); who does not is said so to the other server by an attention.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};

@@ -2,7 +2,7 @@
 //!
 //! A connection is for one server, login and database ([`Target`]). What a statement streams from has one of its own while it does; it is
 //! given back at the end of the answer, or when nobody wants more of it, and the next request over it resets it. The connection of a
-//! branch ([`super::branch`]) stays with its transaction.
+//! branch (`branch`) stays with its transaction.
 
 use super::branch::Branches;
 use super::definition::LinkedServer;

@@ -14,7 +14,7 @@
 //! decided by the planner (`keel_query::plan::remote`).
 //!
 //! Invariants: a password is in clear only in a [`link::Target`] on its way to the connector; a change inside an open transaction is a branch of
-//! it ([`branch`]) or is not made.
+//! it (`branch`) or is not made.
 
 pub(crate) mod bind;
 pub(crate) mod branch;

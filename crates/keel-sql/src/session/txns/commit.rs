@@ -46,7 +46,7 @@ fn takes_part(engine: &crate::engine::Engine, open: &Open) -> bool {
 
 impl TxnSet {
     /// Commits everything. When `later` says so, and it is rows of one database, it is durable only when the session
-    /// [settles](super::super::unsettled).
+    /// [settles](crate::Session::settle).
     pub fn commit(&mut self, later: bool) -> Result<()> {
         if let Err(e) = self.settle_before() {
             self.rollback();
