@@ -178,11 +178,6 @@ impl Links {
     pub(super) fn rest(&self, target: Target, link: Box<dyn Link>) {
         self.idle.lock().push((target, link));
     }
-
-    /// Lets all connections go that are not in use.
-    pub fn close_idle(&self) {
-        self.idle.lock().clear();
-    }
 }
 
 /// The text that gives a connection the settings of a session that act on what it asks; `None` where they are those of a new one.
@@ -217,12 +212,6 @@ impl Lease {
     #[must_use]
     pub fn is_in_branch(&self) -> bool {
         self.in_branch
-    }
-
-    /// Whom it asks.
-    #[must_use]
-    pub fn server(&self) -> &Arc<Server> {
-        &self.server
     }
 
     fn link(&mut self) -> Result<&mut Box<dyn Link>> {
