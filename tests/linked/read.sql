@@ -122,3 +122,9 @@ create procedure later as select * from not_yet.shop.dbo.item
 GO
 exec later
 GO
+set showplan_xml on
+GO
+select name from there.shop.dbo.item where id = 1
+GO
+set showplan_xml off
+GO

@@ -185,7 +185,7 @@ impl Tree<'_> {
 }
 
 /// Name and required attributes of an operator's element.
-fn element_of(shown: &Shown) -> (&'static str, Vec<(&'static str, &'static str)>) {
+fn element_of(shown: &Shown) -> (&'static str, Vec<(&'static str, &str)>) {
     let ordered = shown.parts.iter().find_map(|p| match p {
         Part::Ordered(backward) => Some(if *backward { "BACKWARD" } else { "FORWARD" }),
         _ => None,
@@ -216,8 +216,17 @@ fn element_of(shown: &Shown) -> (&'static str, Vec<(&'static str, &'static str)>
         "Index Spool" | "Table Spool" => ("Spool", Vec::new()),
         "Table Insert" | "Table Update" | "Table Delete" | "Table Merge" => ("Update", Vec::new()),
         "Window Aggregate" => ("WindowAggregate", Vec::new()),
+        "Remote Query" => ("RemoteQuery", sent(shown, ["RemoteSource", "RemoteQuery"])),
+        "Remote Scan" => ("RemoteScan", sent(shown, ["RemoteSource", "RemoteObject"])),
+        "Remote Update" => ("RemoteModify", sent(shown, ["RemoteDestination", "RemoteObject"])),
         _ => ("Generic", Vec::new()),
     }
+}
+
+/// The server that is asked, and the text, under these names.
+fn sent<'s>(shown: &'s Shown, names: [&'static str; 2]) -> Vec<(&'static str, &'s str)> {
+    let sent = shown.parts.iter().find_map(|p| if let Part::Sent(s, t) = p { Some([s, t]) } else { None });
+    sent.map(|sent| names.into_iter().zip(sent.map(String::as_str)).collect()).unwrap_or_default()
 }
 
 /// The columns that an access reads. What other operators pass on is not told.
