@@ -42,7 +42,9 @@ impl Database {
             self.checkpoint_asked.store(false, Ordering::Release);
             return Ok(());
         }
-        self.run_checkpoint(true)
+        let done = self.run_checkpoint(true);
+        // One that was reverted meanwhile takes none, and needs none.
+        if self.is_closed() { Ok(()) } else { done }
     }
 
     /// Whether a checkpoint that was asked for is still wanted when its turn comes. One that was asked for while another
@@ -61,6 +63,9 @@ impl Database {
 
     fn run_checkpoint(&self, background: bool) -> Result<(), DbError> {
         self.checkpoint_asked.store(false, Ordering::Release);
+        if self.is_snapshot() {
+            return Ok(());
+        }
         if self.hardened() < self.floor() {
             // Seeded, and its log has not caught up: the base stands ahead of it.
             return Ok(());

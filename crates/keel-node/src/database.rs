@@ -6,6 +6,7 @@
 //! <dir>/log/NNNNN.vlf     the log (not in a volatile database)
 //! <dir>/group.keel        it belongs to an availability group
 //! <dir>/keys.keel         it is encrypted, or was
+//! <dir>/snapshot-N.keel   a snapshot of it
 //! ```
 //!
 //! The base tree's metadata holds the **redo start**:
@@ -30,6 +31,7 @@ use crate::read::ReadPoint;
 use crate::retention::Holders;
 use crate::role::{Role, Roles};
 use crate::schedule::Schedule;
+use crate::snapshot::{self, Snapshots};
 use crate::transaction::{Isolation, Transaction};
 use keel_base::{DatabaseId, Lsn};
 use keel_log::segment::is_segment;
@@ -92,6 +94,8 @@ pub struct DbStats {
     pub data_pages: u64,
     /// Free pages of the data file.
     pub data_pages_free: u64,
+    /// Pages of the data file that are kept for snapshots alone.
+    pub data_pages_held: u64,
     /// Bytes of the log's files.
     pub log_file_bytes: u64,
     /// Bytes of log that cannot be given back yet.
@@ -182,7 +186,12 @@ pub struct Database {
     /// How many wait for the one that runs.
     pub(crate) checkpoints_waited_for: AtomicU32,
     pub(crate) schedule: Schedule,
-    closed: AtomicBool,
+    pub(crate) closed: AtomicBool,
+    /// Held while its files are turned.
+    pub(crate) turning: Mutex<()>,
+    pub(crate) snapshots: Snapshots,
+    /// It is one itself.
+    of_snapshot: bool,
     pub(crate) counters: Counters,
     /// Transactions that are prepared and have no session, by stream.
     pub(crate) prepared: Mutex<BTreeMap<u64, Prepared>>,
@@ -242,6 +251,8 @@ struct Parts {
     /// Of a member of a group.
     redo: Option<Arc<Task>>,
     redo_start: Lsn,
+    snapshots: Snapshots,
+    of_snapshot: bool,
 }
 
 fn log_options(
@@ -301,7 +312,16 @@ impl Database {
             env.disk.sync_dir(parent)?;
         }
         let follower = Follower::new(&Store::new(base, &instance.memory), Lsn::ZERO);
-        let parts = Parts { control, keys, log: Some(log), follower, redo: None, redo_start: Lsn::ZERO };
+        let parts = Parts {
+            control,
+            keys,
+            log: Some(log),
+            follower,
+            redo: None,
+            redo_start: Lsn::ZERO,
+            snapshots: Snapshots::default(),
+            of_snapshot: false,
+        };
         let database = Database::assemble(instance, id, dir, parts);
         database.positions().assert_ordered();
         Ok(database)
@@ -324,6 +344,7 @@ impl Database {
         let keys = DatabaseKeys::open(instance, dir)?;
         let base_options = base_options(true, &control, &keys);
         let base = BaseTree::open(&env.disk, &data_path(dir), &instance.cache, &base_options)?;
+        let snapshots = Snapshots::open(env, dir, &base)?;
         let root = base.root();
         let checkpoint = root.checkpoint_lsn();
         let redo_start = decode_meta(root.meta(), control.log_id, checkpoint)
@@ -362,7 +383,8 @@ impl Database {
             instance.redo.start_threads();
         }
         let redo = grouped.then(|| Arc::clone(&task));
-        let parts = Parts { control, keys, log: Some(log), follower, redo, redo_start };
+        let log = Some(log);
+        let parts = Parts { control, keys, log, follower, redo, redo_start, snapshots, of_snapshot: false };
         let database = Database::assemble(instance, id, dir, parts);
         if grouped {
             database.role.store(Role::Resolving.code(), Ordering::Release);
@@ -385,12 +407,37 @@ impl Database {
         let base_options = base_options(false, &control, &keys);
         let base = BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &base_options)?;
         let follower = Follower::new(&Store::new(base, &instance.memory), Lsn::ZERO);
-        let parts = Parts { control, keys, log: None, follower, redo: None, redo_start: Lsn::ZERO };
+        let parts = Parts {
+            control,
+            keys,
+            log: None,
+            follower,
+            redo: None,
+            redo_start: Lsn::ZERO,
+            snapshots: Snapshots::default(),
+            of_snapshot: false,
+        };
         Ok(Database::assemble(instance, id, dir, parts))
     }
 
+    /// A snapshot of `source`, over a tree that takes no changes.
+    pub(crate) fn over_pin(source: &Database, id: DatabaseId, store: Arc<Store>) -> Arc<Database> {
+        let lsn = store.stable();
+        let parts = Parts {
+            control: source.control,
+            keys: Arc::clone(&source.keys),
+            log: None,
+            follower: Follower::new(&store, lsn),
+            redo: None,
+            redo_start: lsn,
+            snapshots: Snapshots::default(),
+            of_snapshot: true,
+        };
+        Database::assemble(&source.instance, id, &source.dir, parts)
+    }
+
     fn assemble(instance: &Arc<Instance>, id: DatabaseId, dir: &Path, parts: Parts) -> Arc<Database> {
-        let Parts { control, keys, log, follower, redo, redo_start } = parts;
+        let Parts { control, keys, log, follower, redo, redo_start, snapshots, of_snapshot } = parts;
         let store = Arc::clone(&follower.store);
         keys.attach_store(&store);
         let checkpoint = store.base().root().checkpoint_lsn();
@@ -411,7 +458,7 @@ impl Database {
             backed_up: AtomicU64::new(Lsn::MAX.0),
             differential_base: AtomicU64::new(0),
             role: AtomicU8::new(Role::Standalone.code()),
-            gate: Gate::new(redo.is_none()),
+            gate: Gate::new(redo.is_none() && !of_snapshot),
             roles: Roles::with(redo),
             follower,
             holders: Holders::default(),
@@ -423,6 +470,9 @@ impl Database {
             checkpoints_waited_for: AtomicU32::new(0),
             schedule: Schedule::new(checkpoint),
             closed: AtomicBool::new(false),
+            turning: Mutex::new(()),
+            snapshots,
+            of_snapshot,
             counters: Counters::default(),
             prepared: Mutex::default(),
         });
@@ -489,6 +539,11 @@ impl Database {
         self.log.as_ref()
     }
 
+    /// Whether it is a [snapshot](Database::open_snapshot): its files are its source's.
+    pub fn is_snapshot(&self) -> bool {
+        self.of_snapshot
+    }
+
     /// Whether [`Database::close`] was called.
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
@@ -535,6 +590,7 @@ impl Database {
     pub fn stats(&self) -> DbStats {
         let get = |a: &AtomicU64| a.load(Ordering::Relaxed);
         let base = self.store.base().root().stats();
+        let held = self.store.base().held_pages();
         let positions = self.positions();
         DbStats {
             commits: get(&self.counters.commits),
@@ -545,7 +601,8 @@ impl Database {
             delta_bytes: self.store.delta_bytes(),
             redo_held_bytes: self.roles.redo.lock().as_ref().map_or(0, |task| task.applier().held_bytes()),
             data_pages: base.file_pages,
-            data_pages_free: base.file_pages.saturating_sub(base.used_pages),
+            data_pages_free: base.file_pages.saturating_sub(base.used_pages + held),
+            data_pages_held: held,
             log_file_bytes: self.log.as_ref().map_or(0, Log::file_bytes),
             log_used_bytes: positions.appended.0 - positions.truncated.0.min(positions.appended.0),
             log: self.log.as_ref().map(Log::stats).unwrap_or_default(),
@@ -731,6 +788,8 @@ pub(crate) fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError>
     if !disk.exists(dir) {
         return Ok(());
     }
+    // Before the control file: what is not a database any more has none either.
+    snapshot::remove_all(env, dir)?;
     for file in [control::path(dir), data_path(dir), marker::path(dir), crate::keys::path(dir)] {
         if disk.exists(&file) {
             disk.remove(&file)?;

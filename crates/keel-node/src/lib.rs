@@ -18,6 +18,7 @@
 //! * **In an availability group** ([`role`]) a commit also waits for those whom its group waits for, at a gate that costs a
 //!   database of its own two loads; a secondary takes the primary's blocks, and redo makes them rows for
 //!   readers. Roles change in place. New copies are [seeded](seed); a [backup] is a copy in a file.
+//! * **A [snapshot]** is the database as it was at a moment, over pages that are kept for it.
 //! * **A volatile database** (tempdb) has no log: commits take their LSN from a counter.
 //!
 //! ## Positions of a database
@@ -58,6 +59,7 @@ pub mod role;
 mod roots;
 mod schedule;
 pub mod seed;
+pub mod snapshot;
 pub mod transaction;
 
 pub use check::DbCheck;
@@ -78,6 +80,7 @@ pub use read::{Cursor, Direction, ReadPoint, ReadView};
 pub use retention::LogHolder;
 pub use role::Role;
 pub use seed::{SeedInfo, SeedSink, SeedSource};
+pub use snapshot::SnapshotInfo;
 pub use transaction::{Commit, Isolation, Loading, LockMode, Mark, Transaction};
 
 #[cfg(test)]

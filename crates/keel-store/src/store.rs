@@ -475,6 +475,26 @@ impl Store {
         Checkpoint::begin(self)
     }
 
+    /// [Pins](BaseTree::pin) the newest root while no checkpoint runs; `None` when one that failed has left it half way, or what
+    /// it holds is of different ages still.
+    ///
+    /// # Errors
+    /// Those of the base tree.
+    pub fn pin_base(&self) -> Result<Option<base::Pin>> {
+        let _nobody_merges = self.checkpointing.lock();
+        Ok(self.base.pin()?)
+    }
+
+    /// [Makes a pinned root the newest one](BaseTree::revert). The store must not be used afterwards: its versions in memory
+    /// are those of the rows that are gone, so the tree takes no more changes.
+    ///
+    /// # Errors
+    /// Those of the base tree.
+    pub fn revert(&self, pin: &base::Pin, at: Lsn, meta: &[u8], rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
+        let _nobody_merges = self.checkpointing.lock();
+        Ok(self.base.revert(pin, at, meta, rows)?)
+    }
+
     /// Evicts from the delta what everybody finds in the base. Runs after each checkpoint; to be called again when
     /// readers that held it up have gone.
     pub fn evict(&self, traces: Traces) -> EvictReport {

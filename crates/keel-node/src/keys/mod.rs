@@ -95,6 +95,8 @@ struct State {
     locked: Option<Vec<u8>>,
     opened: i64,
     stopped: Option<Arc<str>>,
+    /// All pages older than the first generation were written anew before the second, in this process.
+    rewritten: Option<(u64, u64)>,
 }
 
 /// The keys of one database. See the module.
@@ -304,6 +306,16 @@ impl DatabaseKeys {
         state.stopped = None;
         self.ask_to_turn(state);
         Ok(())
+    }
+
+    /// Something that turning the files has waited for has happened.
+    pub(crate) fn turn_again(&self) {
+        self.ask_to_turn(&self.state.lock());
+    }
+
+    /// The generation from which on all pages are as they should be, if this process has written anew those before `before`.
+    fn rewritten(&self, before: u64) -> Option<u64> {
+        self.state.lock().rewritten.filter(|(done, _)| *done == before).map(|(_, after)| after)
     }
 
     fn ask_to_turn(&self, state: &State) {

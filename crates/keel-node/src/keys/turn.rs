@@ -2,7 +2,8 @@
 //!
 //! 1. The log leaves its present segment ([`keel_log::Log::begin_scrub`]).
 //! 2. Pages in another form are written anew, a chunk at a time, resting as long as it works, or by the checkpoints' limit.
-//! 3. Free pages are overwritten, once no reader holds a root from before.
+//! 3. Free pages are overwritten, once no reader holds a root from before and no [snapshot](crate::snapshot) has one: as long
+//!    as one stands the scan is not at its end.
 //! 4. A note in the log, so that there is a newer segment; a checkpoint gives back the old log; its segments are overwritten. While something else still needs that log (a log backup, a
 //!    replica) this waits for the checkpoint that can: the scan counts as done without.
 //!
@@ -66,6 +67,7 @@ enum Step {
 impl Database {
     /// Turns the files until they are as they should be, or something keeps it from going on.
     pub(crate) fn turn_in_background(&self) -> Result<(), DbError> {
+        let _turning = self.turning.lock();
         let turned = self.turn();
         if let Err(error) = &turned {
             self.keys.state.lock().stopped = Some(Arc::from(error.to_string()));
@@ -98,29 +100,13 @@ impl Database {
     fn turn_pages(&self, kept: &Kept) -> Result<Step, DbError> {
         let began = self.instance().env().clock.now();
         let pace = Pace { database: self, began, written: AtomicU64::new(0) };
-        let by_hand = self.instance().options().by_hand;
-        let mut from = Vec::new();
-        loop {
-            if !self.still(kept) {
-                return Ok(Step::Waits);
-            }
-            let began = self.instance().env().clock.now();
-            let before = self.store().base().rewrite_older(kept.before, from, CHUNK_BYTES, &pace);
-            match before {
-                Ok(Rewritten::To(next)) => from = next,
-                Ok(Rewritten::Done) => break,
-                Err(BaseError::Cancelled) => return Ok(Step::Waits),
-                Err(error) => return Err(error.into()),
-            }
-            let percent = self.store().base().percent_before(&from);
-            self.keys.percent.store(percent.to_bits(), Ordering::Relaxed);
-            if !by_hand {
-                let took = self.instance().env().clock.now().saturating_sub(began);
-                std::thread::sleep(took.min(NAP_MAX));
-            }
-        }
-        self.keys.percent.store(100f32.to_bits(), Ordering::Relaxed);
-        let after = self.store().base().generation();
+        let after = match self.keys.rewritten(kept.before) {
+            Some(after) => after,
+            None => match self.rewrite_pages(kept, &pace)? {
+                Some(after) => after,
+                None => return Ok(Step::Waits),
+            },
+        };
         if kept.ring.goal() != 0 && self.wipe_pages(kept, after, &pace)? != Step::Ends {
             return Ok(Step::Waits);
         }
@@ -138,11 +124,42 @@ impl Database {
         Ok(Step::Ends)
     }
 
+    /// Writes anew what is in another form; the generation from which on nothing is, `None` when something keeps it from going
+    /// on.
+    fn rewrite_pages(&self, kept: &Kept, pace: &Pace<'_>) -> Result<Option<u64>, DbError> {
+        let by_hand = self.instance().options().by_hand;
+        let mut from = Vec::new();
+        loop {
+            if !self.still(kept) {
+                return Ok(None);
+            }
+            let began = self.instance().env().clock.now();
+            let before = self.store().base().rewrite_older(kept.before, from, CHUNK_BYTES, pace);
+            match before {
+                Ok(Rewritten::To(next)) => from = next,
+                Ok(Rewritten::Done) => break,
+                Err(BaseError::Cancelled) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+            let percent = self.store().base().percent_before(&from);
+            self.keys.percent.store(percent.to_bits(), Ordering::Relaxed);
+            if !by_hand {
+                let took = self.instance().env().clock.now().saturating_sub(began);
+                std::thread::sleep(took.min(NAP_MAX));
+            }
+        }
+        self.keys.percent.store(100f32.to_bits(), Ordering::Relaxed);
+        let after = self.store().base().generation();
+        self.keys.state.lock().rewritten = Some((kept.before, after));
+        Ok(Some(after))
+    }
+
     /// Overwrites what is free, once nobody reads it any more.
     fn wipe_pages(&self, kept: &Kept, after: u64, pace: &Pace<'_>) -> Result<Step, DbError> {
         let mut from = 0;
         loop {
-            if !self.still(kept) {
+            // Until a snapshot from before is dropped, which asks again.
+            if !self.still(kept) || self.store().base().is_pinned_before(after) {
                 return Ok(Step::Waits);
             }
             match self.store().base().wipe_free(after, from, pace) {

@@ -47,6 +47,7 @@ mod leaf_sink;
 mod merge;
 mod options;
 mod page;
+mod pin;
 mod rebuild;
 mod rewrite;
 mod root;
@@ -69,6 +70,7 @@ pub use options::{
     BaseOptions, BaseStats, Change, Direction, FoldFn, IoStats, MergeOptions, MergeReport, NoThrottle,
     Throttle,
 };
+pub use pin::Pin;
 pub use rewrite::Rewritten;
 pub use root::{BaseRoot, RowRef};
 pub use tree::BaseTree;

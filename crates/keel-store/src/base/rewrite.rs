@@ -139,7 +139,7 @@ impl BaseTree {
     }
 
     /// Overwrites free pages from page `from` on, one request of them; where to go on, `None` at the end of the file. `Err(Cancelled)`
-    /// while a root from before the generation `before` is held: its pages are not free yet.
+    /// while a root from before the generation `before` is held or pinned: its pages are not free yet.
     ///
     /// # Errors
     /// [`BaseError::Cancelled`], and those of writing.
@@ -147,7 +147,7 @@ impl BaseTree {
         let mut writer = self.lock_writer()?;
         writer.reclaim(&self.file);
         let oldest = writer.roots.front().map_or(writer.superblock.generation, |(generation, _)| *generation);
-        if oldest < before {
+        if oldest < before || writer.space.is_pinned_before(before) {
             return Err(BaseError::Cancelled);
         }
         let Some(first) = writer.space.next_free(from) else { return Ok(None) };

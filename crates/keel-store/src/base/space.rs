@@ -15,8 +15,14 @@
 //!
 //! A page freed by publication `g` is pending until no root older than `g` is alive; the list is kept in order of
 //! publication. The superblock of `g` is durable by then, because publishing ends with its sync.
+//!
+//! **Pinned** pages are those of roots that outlive restarts (module `pin`): the live picture of each pinned publication is
+//! kept as it was, and what any of them has stays busy whoever lets it go. A page that only pins had is free when the last
+//! of them goes.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::page::{BODY, Extent, PageRef, get_u64};
 
@@ -54,6 +60,21 @@ pub(super) struct Space {
     pub bitmaps: Vec<PageRef>,
     pub directories: Vec<PageRef>,
     pending: VecDeque<(u64, Vec<Extent>)>,
+    pins: Vec<PinnedPicture>,
+    /// The pages of all pins together.
+    pinned: Vec<u64>,
+}
+
+/// The pages of one pinned publication.
+pub(super) struct PinnedPicture {
+    /// Its number in this process.
+    pub number: u64,
+    /// The publication.
+    pub generation: u64,
+    /// Its live picture, bookkeeping included.
+    pub picture: Arc<Vec<u64>>,
+    /// How many of them the newest root does not have any more.
+    pub held: Arc<AtomicU64>,
 }
 
 /// What a chunk has taken and given back; undone when it fails.
@@ -66,14 +87,26 @@ pub(super) struct Ledger {
     pub freed: Vec<Extent>,
     /// Pages taken by this chunk and given back by it.
     pub wasted: Vec<Extent>,
+    /// Pinned pages that the new root has again, and the published one has not.
+    pub revived: Vec<Extent>,
+}
+
+/// Adds a page to a list of extents.
+fn push_page(extents: &mut Vec<Extent>, page: u32) {
+    match extents.last_mut() {
+        Some(last) if last.first + last.pages == page => last.pages += 1,
+        _ => extents.push(Extent { first: page, pages: 1 }),
+    }
+}
+
+/// The pages of extents, one by one.
+fn pages_of(extents: &[Extent]) -> impl Iterator<Item = u32> + '_ {
+    extents.iter().flat_map(|e| e.first..e.first + e.pages)
 }
 
 impl Ledger {
     pub fn free(&mut self, page: u32) {
-        match self.freed.last_mut() {
-            Some(last) if last.first + last.pages == page => last.pages += 1,
-            _ => self.freed.push(Extent { first: page, pages: 1 }),
-        }
+        push_page(&mut self.freed, page);
     }
 
     /// Everything this chunk has taken.
@@ -107,6 +140,8 @@ impl Space {
             bitmaps: Vec::new(),
             directories: Vec::new(),
             pending: VecDeque::new(),
+            pins: Vec::new(),
+            pinned: Vec::new(),
         };
         space.set_pages(RESERVED);
         for page in 0..RESERVED {
@@ -131,6 +166,16 @@ impl Space {
         self.set_live(page, true);
         self.take(page);
         true
+    }
+
+    /// What a pinned publication has: nothing is handed out of it.
+    pub fn of_pin(pages: u32, picture: &[u64], bitmaps: Vec<PageRef>, directories: Vec<PageRef>) -> Space {
+        let mut space = Space::with_pages(pages);
+        set_bits(picture).filter(|&page| page >= RESERVED).for_each(|page| {
+            space.mark_used(page);
+        });
+        (space.bitmaps, space.directories) = (bitmaps, directories);
+        space
     }
 
     /// The picture that bitmap pages hold; `bodies` in group order. `None` when it contradicts the page count.
@@ -262,9 +307,75 @@ impl Space {
     pub fn reclaim(&mut self, oldest: u64, mut reusable: impl FnMut(u32)) {
         while self.pending.front().is_some_and(|(generation, _)| *generation <= oldest) {
             let (_, extents) = self.pending.pop_front().expect("its front was looked at");
-            for page in extents.iter().flat_map(|e| e.first..e.first + e.pages) {
+            for page in pages_of(&extents).filter(|&page| !bit(&self.pinned, page)).collect::<Vec<u32>>() {
                 reusable(page);
                 self.give_back(page);
+            }
+        }
+    }
+
+    /// Keeps the pages of a publication. At opening they are taken from the free ones; before anything is handed out.
+    /// False, and nothing happens, when it has pages that the file has not.
+    pub fn pin(&mut self, pin: PinnedPicture) -> bool {
+        if set_bits(&pin.picture).any(|page| page >= self.pages) {
+            return false;
+        }
+        let missing = set_bits(&pin.picture).filter(|&page| !bit(&self.busy, page)).collect::<Vec<u32>>();
+        missing.into_iter().for_each(|page| self.take(page));
+        self.run.pages = 0;
+        merge_bits(&mut self.pinned, &pin.picture);
+        pin.held.store(count_difference(&pin.picture, &self.live), Ordering::Relaxed);
+        self.pins.push(pin);
+        true
+    }
+
+    /// Lets a pin go: the pages that nobody else has become reusable.
+    pub fn unpin(&mut self, number: u64, mut reusable: impl FnMut(u32)) {
+        let Some(index) = self.pins.iter().position(|pin| pin.number == number) else { return };
+        let gone = self.pins.swap_remove(index);
+        self.pinned.clear();
+        for pin in &self.pins {
+            merge_bits(&mut self.pinned, &pin.picture);
+        }
+        let mut waiting = Vec::new();
+        for page in self.pending.iter().flat_map(|(_, extents)| pages_of(extents)) {
+            set_bit(&mut waiting, page);
+        }
+        for page in set_bits(&gone.picture) {
+            let others = bit(&self.live, page) || bit(&self.pinned, page) || bit(&waiting, page);
+            if !others && bit(&self.busy, page) {
+                reusable(page);
+                self.give_back(page);
+            }
+        }
+    }
+
+    /// Whether a publication before a generation is pinned.
+    pub fn is_pinned_before(&self, generation: u64) -> bool {
+        self.pins.iter().any(|pin| pin.generation < generation)
+    }
+
+    /// Pages that are kept for pins alone.
+    pub fn held(&self) -> u64 {
+        count_difference(&self.pinned, &self.live)
+    }
+
+    /// The new root is that of a pin: notes what it has again, and what goes. The places of both maps are not its own: those
+    /// of the present one go when the new one is made.
+    pub fn go_back(&mut self, picture: &[u64], bookkeeping: &[PageRef], ledger: &mut Ledger) {
+        let (mut maps, mut others) = (Vec::new(), Vec::new());
+        self.bitmaps.iter().chain(&self.directories).for_each(|at| set_bit(&mut maps, at.page));
+        bookkeeping.iter().for_each(|at| set_bit(&mut others, at.page));
+        let word = |words: &[u64], index: usize| words.get(index).copied().unwrap_or(0);
+        for (index, live) in self.live.iter().enumerate() {
+            let wanted = word(picture, index) & !word(&others, index);
+            let changed = live ^ wanted;
+            for page in (0..64).filter(|bit| changed >> bit & 1 != 0).map(|bit| index as u32 * 64 + bit) {
+                if !bit(&self.live, page) {
+                    push_page(&mut ledger.revived, page);
+                } else if !bit(&maps, page) {
+                    ledger.free(page);
+                }
             }
         }
     }
@@ -326,10 +437,29 @@ impl Space {
     /// The publication `generation` is durable: what it freed waits for its readers.
     pub fn published(&mut self, generation: u64, ledger: Ledger) {
         self.dirty.fill(false);
-        for page in ledger.wasted.iter().flat_map(|e| e.first..e.first + e.pages) {
+        for page in pages_of(&ledger.wasted) {
             self.give_back(page);
         }
+        if !ledger.revived.is_empty() {
+            self.forget_pending(&ledger.revived);
+        }
+        for pin in &self.pins {
+            let gone = pages_of(&ledger.freed).filter(|&page| bit(&pin.picture, page)).count() as u64;
+            let back = pages_of(&ledger.revived).filter(|&page| bit(&pin.picture, page)).count() as u64;
+            pin.held.store(pin.held.load(Ordering::Relaxed) + gone - back, Ordering::Relaxed);
+        }
         self.pending.push_back((generation, ledger.freed));
+    }
+
+    /// Pages that wait to become reusable are in use again.
+    fn forget_pending(&mut self, revived: &[Extent]) {
+        let mut again = Vec::new();
+        pages_of(revived).for_each(|page| set_bit(&mut again, page));
+        for (_, extents) in &mut self.pending {
+            let mut rest = Vec::new();
+            pages_of(extents).filter(|&page| !bit(&again, page)).for_each(|page| push_page(&mut rest, page));
+            *extents = rest;
+        }
     }
 
     /// The chunk failed before anything referred to its pages.
@@ -338,15 +468,19 @@ impl Space {
             self.set_live(page, false);
             self.give_back(page);
         }
-        for page in ledger.freed.iter().flat_map(|e| e.first..e.first + e.pages) {
+        for page in pages_of(&ledger.freed) {
             self.set_live(page, true);
+        }
+        for page in pages_of(&ledger.revived) {
+            self.set_live(page, false);
         }
         (self.bitmaps, self.directories) = (bitmaps, directories);
         self.run.pages = 0;
     }
 
     fn apply(&mut self, ledger: &Ledger) {
-        for page in ledger.all_taken().flat_map(|e| e.first..e.first + e.pages) {
+        let again = pages_of(&ledger.revived);
+        for page in ledger.all_taken().flat_map(|e| e.first..e.first + e.pages).chain(again) {
             self.set_live(page, true);
         }
         for page in ledger.freed.iter().chain(&ledger.wasted).flat_map(|e| e.first..e.first + e.pages) {
@@ -450,6 +584,34 @@ pub(super) fn groups(pages: u32) -> usize {
 /// Whether `page` is set in a picture.
 pub(super) fn bit(words: &[u64], page: u32) -> bool {
     words.get(page as usize / 64).is_some_and(|word| word >> (page % 64) & 1 != 0)
+}
+
+/// The pages of a picture, ascending.
+pub(super) fn set_bits(words: &[u64]) -> impl Iterator<Item = u32> + '_ {
+    words.iter().enumerate().filter(|(_, word)| **word != 0).flat_map(|(index, word)| {
+        (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| index as u32 * 64 + bit)
+    })
+}
+
+fn set_bit(words: &mut Vec<u64>, page: u32) {
+    let index = page as usize / 64;
+    if index >= words.len() {
+        words.resize(index + 1, 0);
+    }
+    words[index] |= 1 << (page % 64);
+}
+
+fn merge_bits(into: &mut Vec<u64>, from: &[u64]) {
+    if into.len() < from.len() {
+        into.resize(from.len(), 0);
+    }
+    into.iter_mut().zip(from).for_each(|(into, from)| *into |= from);
+}
+
+/// Pages of the first picture that the second does not have.
+fn count_difference(first: &[u64], second: &[u64]) -> u64 {
+    let second = second.iter().copied().chain(std::iter::repeat(0));
+    first.iter().zip(second).map(|(first, second)| u64::from((first & !second).count_ones())).sum()
 }
 
 #[cfg(test)]

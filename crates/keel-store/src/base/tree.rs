@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 
 use arc_swap::{ArcSwap, Guard};
@@ -22,6 +22,7 @@ use super::frame::PagePin;
 use super::merge::{Changes, DropRange, Edit, TreeRoot, rewrite_tree};
 use super::options::{BaseOptions, Change, MergeOptions, MergeReport, Throttle};
 use super::page::{BODY, Expect, Kind, PageRef, get_u64, write_plain};
+use super::pin::Pin;
 use super::rebuild::rebuild_space;
 use super::root::BaseRoot;
 use super::space::{DIRECTORY_REFS, Space};
@@ -35,11 +36,13 @@ pub struct BaseTree {
     guid: [u8; 16],
     root: ArcSwap<BaseRoot>,
     /// Held for a whole merge, so that there is one at a time.
-    merging: Mutex<()>,
+    pub(super) merging: Mutex<()>,
     /// Held for one chunk of it, so that the checker gets a word in between.
-    writer: Mutex<Writer>,
+    pub(super) writer: Mutex<Writer>,
     /// Free pages after the last publication, for reports.
     free_pages: AtomicU32,
+    /// Pages kept for pinned roots alone, after the last publication.
+    held_pages: AtomicU64,
     space_rebuilt: bool,
 }
 
@@ -52,7 +55,21 @@ pub(super) struct Writer {
     /// Even number by which the next generation exceeds its predecessor's successor: no two attempts, failed ones
     /// and those of an earlier process included, write pages of the same generation.
     pub(super) skip: u64,
-    poisoned: bool,
+    /// Pins that were let go, by number, with the roots that somebody may still read.
+    pub(super) let_go: Vec<(u64, Weak<BaseRoot>)>,
+    /// Its roots may change.
+    pub(super) state: WriterState,
+}
+
+/// What a writer may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WriterState {
+    /// Publish.
+    Ready,
+    /// Nothing: the disk's state is unknown.
+    Poisoned,
+    /// Nothing: it is the tree of a pinned root.
+    Pinned,
 }
 
 /// Failed attempts of one process that cannot be told from those of the next; more would need as many failures
@@ -136,9 +153,43 @@ impl BaseTree {
         let roots = VecDeque::from([(root.generation, Arc::downgrade(&root))]);
         let guid = superblock.guid;
         let free_pages = AtomicU32::new(space.free());
-        let writer = Mutex::new(Writer { superblock, space, roots, skip: SKIP_AT_OPEN, poisoned: false });
-        let (root, merging) = (ArcSwap::new(root), Mutex::new(()));
-        Ok(BaseTree { file, guid, root, merging, writer, free_pages, space_rebuilt: false })
+        let (skip, let_go) = (SKIP_AT_OPEN, Vec::new());
+        let writer = Writer { superblock, space, roots, skip, let_go, state: WriterState::Ready };
+        Ok(BaseTree {
+            file,
+            guid,
+            root: ArcSwap::new(root),
+            merging: Mutex::new(()),
+            writer: Mutex::new(writer),
+            free_pages,
+            held_pages: AtomicU64::new(0),
+            space_rebuilt: false,
+        })
+    }
+
+    /// A tree that only its root can be read of.
+    pub(super) fn of_pin(pin: &Pin, space: Space) -> BaseTree {
+        let root = Arc::clone(&pin.root);
+        let roots = VecDeque::from([(root.generation, Arc::downgrade(&root))]);
+        let superblock = pin.superblock.clone();
+        let writer = Writer {
+            superblock,
+            space,
+            roots,
+            skip: SKIP_AT_OPEN,
+            let_go: Vec::new(),
+            state: WriterState::Pinned,
+        };
+        BaseTree {
+            file: Arc::clone(&root.file),
+            guid: pin.superblock.guid,
+            root: ArcSwap::new(root),
+            merging: Mutex::new(()),
+            writer: Mutex::new(writer),
+            free_pages: AtomicU32::new(0),
+            held_pages: AtomicU64::new(0),
+            space_rebuilt: false,
+        }
     }
 
     /// The newest published root.
@@ -176,6 +227,17 @@ impl BaseTree {
     /// Pages that could be handed out now; with those that readers' old roots hold back, the rest of the file.
     pub fn free_pages(&self) -> u64 {
         u64::from(self.free_pages.load(Ordering::Relaxed))
+    }
+
+    /// Pages that are kept for pinned roots alone, as of the last publication.
+    pub fn held_pages(&self) -> u64 {
+        self.held_pages.load(Ordering::Relaxed)
+    }
+
+    /// Notes the figures that reports want.
+    pub(super) fn note_space(&self, space: &Space) {
+        self.free_pages.store(space.free(), Ordering::Relaxed);
+        self.held_pages.store(space.held(), Ordering::Relaxed);
     }
 
     /// Applies changes sorted by key (strictly ascending) and publishes them, chunk by chunk. Readers are never
@@ -265,10 +327,11 @@ impl BaseTree {
 
     pub(super) fn lock_writer(&self) -> Result<MutexGuard<'_, Writer>> {
         let writer = self.writer.lock();
-        if writer.poisoned {
-            return Err(BaseError::Poisoned { file: self.file.path().to_owned() });
+        match writer.state {
+            WriterState::Ready => Ok(writer),
+            WriterState::Poisoned => Err(BaseError::Poisoned { file: self.file.path().to_owned() }),
+            WriterState::Pinned => Err(BaseError::Input("a pinned root does not change")),
         }
-        Ok(writer)
     }
 
     /// Rewrites the tree with `edit` and publishes the outcome; returns pages written and freed.
@@ -279,19 +342,29 @@ impl BaseTree {
         throttle: &dyn Throttle,
         news: impl FnOnce(&E) -> News<'n>,
     ) -> Result<(u64, u64)> {
+        let root = TreeRoot {
+            at: writer.superblock.root,
+            height: writer.superblock.height,
+            rows: writer.superblock.rows,
+        };
+        self.publish(writer, throttle, |chunk| Ok((rewrite_tree(root, edit, chunk)?, news(edit))))
+    }
+
+    /// Publishes the tree that `make` makes; returns pages written and freed.
+    pub(super) fn publish<'n>(
+        &self,
+        writer: &mut Writer,
+        throttle: &dyn Throttle,
+        make: impl FnOnce(&mut ChunkWriter<'_>) -> Result<(TreeRoot, News<'n>)>,
+    ) -> Result<(u64, u64)> {
         let old_pages = writer.space.pages();
         let (bitmaps, directories) = (writer.space.bitmaps.clone(), writer.space.directories.clone());
         writer.reclaim(&self.file);
         writer.space.rewind();
         let generation = writer.superblock.generation + 1 + writer.skip;
         let mut chunk = ChunkWriter::new(&self.file, &mut writer.space, throttle, generation)?;
-        let root = TreeRoot {
-            at: writer.superblock.root,
-            height: writer.superblock.height,
-            rows: writer.superblock.rows,
-        };
-        let written = rewrite_tree(root, edit, &mut chunk)
-            .and_then(|root| write_superblock_pages(&mut chunk, &writer.superblock, root, news(edit)));
+        let written = make(&mut chunk)
+            .and_then(|(root, news)| write_superblock_pages(&mut chunk, &writer.superblock, root, news));
         let pages_written = chunk.pages_written;
         let ledger = chunk.ledger;
         let freed: u64 = ledger.freed.iter().map(|extent| u64::from(extent.pages)).sum();
@@ -302,7 +375,7 @@ impl BaseTree {
         let switched = prepared.and_then(|(superblock, root)| match self.switch(&superblock) {
             Ok(()) => Ok((superblock, root)),
             Err(error) => {
-                writer.poisoned = true;
+                writer.state = WriterState::Poisoned;
                 Err(error)
             }
         });
@@ -334,7 +407,7 @@ impl BaseTree {
         }
         writer.space.published(generation, ledger);
         writer.reclaim(&self.file);
-        self.free_pages.store(writer.space.free(), Ordering::Relaxed);
+        self.note_space(&writer.space);
         Ok((pages_written, freed))
     }
 
@@ -356,6 +429,14 @@ impl Writer {
         fence(Ordering::Acquire);
         let oldest = self.roots.front().map_or(self.superblock.generation, |(generation, _)| *generation);
         self.space.reclaim(oldest, |page| file.cache_remove(page));
+        let space = &mut self.space;
+        self.let_go.retain(|(number, root)| {
+            let read = root.strong_count() > 0;
+            if !read {
+                space.unpin(*number, |page| file.cache_remove(page));
+            }
+            read
+        });
     }
 }
 
@@ -426,7 +507,7 @@ fn newest_superblock(file: &PageFile) -> Result<Superblock> {
     newest.map_err(|reason| BaseError::NotABaseFile { file: file.path().to_owned(), reason })
 }
 
-fn load_space(file: &PageFile, superblock: &Superblock) -> Result<Space> {
+pub(super) fn load_space(file: &PageFile, superblock: &Superblock) -> Result<Space> {
     let plain =
         |at, kind| -> Result<PagePin> { file.read_page(Expect { at, tag: file.tag, level: None, kind }) };
     let mut bitmaps = Vec::new();

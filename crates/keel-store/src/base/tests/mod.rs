@@ -5,6 +5,7 @@ mod damage;
 mod disk;
 mod format;
 mod model;
+mod pins;
 mod sealed;
 
 use std::collections::BTreeMap;
