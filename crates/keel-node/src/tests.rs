@@ -9,6 +9,7 @@ mod isolation;
 mod log_backup;
 mod memory;
 mod prepared;
+mod snapshot;
 
 use crate::{
     Database, DbError, DbOptions, Direction, Durability, Instance, InstanceOptions, Isolation, Transaction,

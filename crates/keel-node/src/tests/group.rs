@@ -30,7 +30,7 @@ fn reopen(disk: &Arc<SimDisk>, seed: u64) -> Arc<Database> {
 }
 
 /// A primary and a copy of it, both in a group in epoch 1; the copy began from the same files.
-fn pair(redo_workers: usize) -> (Arc<Database>, Arc<Database>, Arc<SimDisk>) {
+pub(super) fn pair(redo_workers: usize) -> (Arc<Database>, Arc<Database>, Arc<SimDisk>) {
     let disk = SimDisk::new();
     let primary = create(&disk, 1).unwrap();
     put(&primary, b"first", "row");
@@ -48,7 +48,7 @@ fn pair(redo_workers: usize) -> (Arc<Database>, Arc<Database>, Arc<SimDisk>) {
 }
 
 /// Sends `to` what it lacks of `from`'s hardened log, in the session of `epoch`; hardens it.
-fn send(from: &Database, to: &Database, epoch: u64) -> Lsn {
+pub(super) fn send(from: &Database, to: &Database, epoch: u64) -> Lsn {
     let log = from.log().unwrap();
     let at = to.log().unwrap().appended();
     assert_eq!(
@@ -67,7 +67,7 @@ fn all_of(db: &Arc<Database>) -> Model {
     everything(&mut db.begin(Isolation::ReadCommitted), &TREES)
 }
 
-fn write(db: &Arc<Database>, key: &[u8], value: &str) -> Commit {
+pub(super) fn write(db: &Arc<Database>, key: &[u8], value: &str) -> Commit {
     let mut txn = db.begin(Isolation::ReadCommitted);
     if txn.get_latest(TREE, key).unwrap().is_some() {
         txn.update(TREE, key, &simple(value), None).unwrap();
