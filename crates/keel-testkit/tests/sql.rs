@@ -49,6 +49,11 @@ fn builtins() {
 }
 
 #[test]
+fn snapshots() {
+    area("snapshots");
+}
+
+#[test]
 fn isolation() {
     area("isolation");
 }

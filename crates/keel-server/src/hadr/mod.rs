@@ -98,7 +98,10 @@ impl Replication {
         let engine_of = Arc::downgrade(engine);
         let doors = OnceLock::new();
         let replication = Arc::new(Replication { groups, engine: engine_of, host, samples, sampling, doors });
-        for entry in engine.databases().iter().filter(|e| e.id > keel_sql::engine::MSDB) {
+        let may_be_a_member = |e: &&Arc<keel_sql::engine::DatabaseEntry>| {
+            e.id > keel_sql::engine::MSDB && e.snapshot().is_none()
+        };
+        for entry in engine.databases().iter().filter(may_be_a_member) {
             replication.groups.register_database(&entry.name(), &entry.store);
         }
         if let Some(spec) = engine.endpoint_spec().map_err(|e| anyhow::anyhow!("{}", e.message))?

@@ -11,6 +11,10 @@ crate::errors::error_functions! {
     in_transaction() = 3021, 16, 0, "Cannot perform a backup or restore operation within a transaction.";
     /// The session uses the database to be restored.
     used_here(statement, name) = 3102, 16, 1, "{statement} cannot process database '{name}' because it is in use by this session. It is recommended that the master database be used when performing this operation.";
+    /// Of a database snapshot.
+    not_a_snapshot() = 3002, 16, 1, "Cannot BACKUP or RESTORE a database snapshot.";
+    /// master, reverted.
+    not_of_master() = 3139, 16, 1, "Restore to snapshot is not allowed with the master database.";
     /// Others do.
     in_use() = 3101, 16, 1, "Exclusive access could not be obtained because the database is in use.";
     /// A member of a group.

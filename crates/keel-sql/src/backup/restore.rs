@@ -4,7 +4,7 @@ use super::media::{Labelled, Media};
 use super::options::{Options, Stop};
 use super::{errors, history};
 use crate::catalog::LogChain;
-use crate::engine::{DatabaseEntry, FIRST_USER_DATABASE, Restoring};
+use crate::engine::{self, DatabaseEntry, FIRST_USER_DATABASE, MASTER, Restoring};
 use crate::errors as sql_errors;
 use crate::hadr::lsn::to_number;
 use crate::program::Program;
@@ -48,12 +48,11 @@ impl Runner<'_> {
         if r.database.is_some() && self.info.transaction.borrow().count > 0 {
             return Err(errors::in_transaction());
         }
-        if !r.parts.is_empty() || r.snapshot.is_some() {
-            let what = match &r.snapshot {
-                Some(_) => "RESTORE FROM DATABASE_SNAPSHOT",
-                None => "RESTORE of single files or pages",
-            };
-            return Err(sql_errors::not_supported(what));
+        if !r.parts.is_empty() {
+            return Err(sql_errors::not_supported("RESTORE of single files or pages"));
+        }
+        if let Some(snapshot) = &r.snapshot {
+            return self.revert_to_snapshot(program, frame, r, snapshot);
         }
         let options = self.backup_options(program, frame, &r.options, "RESTORE")?;
         let Some(name) = &r.database else {
@@ -78,6 +77,42 @@ impl Runner<'_> {
             return self.restore_log_set(&name, &media, &options);
         }
         self.restore_set(&name, &media, &options)
+    }
+
+    /// RESTORE DATABASE … FROM DATABASE_SNAPSHOT
+    fn revert_to_snapshot(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        r: &ast::Restore,
+        snapshot: &str,
+    ) -> Result<()> {
+        if let Some(option) = r.options.first() {
+            return Err(errors::not_for_this(&option.name));
+        }
+        let Some(name) = r.database.as_ref().filter(|_| r.kind == RestoreKind::Database) else {
+            return Err(engine::cannot_revert());
+        };
+        let name = self.backup_database_name(program, frame, name)?;
+        self.may_restore(&name)?;
+        let source = self.info.find_database(&name).ok_or_else(engine::cannot_revert)?;
+        if source.id == MASTER {
+            return Err(errors::not_of_master());
+        }
+        if source.snapshot().is_some() {
+            return Err(errors::not_a_snapshot());
+        }
+        let of_it = |e: &Arc<DatabaseEntry>| e.snapshot().is_some_and(|s| s.source == source.id.0);
+        let snapshot = self.info.engine.database(snapshot).filter(of_it).ok_or_else(engine::cannot_revert)?;
+        if source.store.role() != Role::Standalone {
+            return Err(errors::in_group(&name));
+        }
+        source.may_be_opened()?;
+        let here = self.info.current_database().id;
+        if let Some(used) = [&source, &snapshot].into_iter().find(|entry| entry.id == here) {
+            return Err(errors::used_here("RESTORE", used.name()));
+        }
+        self.info.engine.revert(&source, &snapshot)
     }
 
     /// sysadmin and dbcreator; whoever owns a database that is there.
@@ -161,6 +196,9 @@ impl Runner<'_> {
     /// Rolls a database that is being restored forward.
     fn restore_log_set(&mut self, name: &str, media: &Media, options: &Options) -> Result<()> {
         let entry = self.info.find_database(name).ok_or_else(|| errors::nothing_to_roll(name))?;
+        if entry.snapshot().is_some() {
+            return Err(errors::not_a_snapshot());
+        }
         let mut found = media.set(options.file)?;
         if !found.label.log {
             let by = found.label.statement();
@@ -312,9 +350,13 @@ impl Runner<'_> {
     /// Whether a database of that name may make room.
     fn may_be_replaced(&self, old: &Arc<DatabaseEntry>, found: &Labelled, options: &Options) -> Result<()> {
         let name = old.name();
+        if old.snapshot().is_some() {
+            return Err(errors::not_a_snapshot());
+        }
         if old.id.0 < FIRST_USER_DATABASE {
             return Err(errors::not_this_database(name));
         }
+        self.info.engine.has_no_snapshots(old.id, "restore")?;
         let waits = old.restoring() != Restoring::No;
         if old.store.role() != Role::Standalone && !waits {
             return Err(errors::in_group(name));

@@ -85,6 +85,9 @@ impl Runner<'_> {
         if !self.info.unrestricted.get() && !self.info.may(&entry, permission, SecurableRef::Database) {
             return Err(sql_errors::database_permission_denied(permission, entry.name()));
         }
+        if entry.snapshot().is_some() {
+            return Err(errors::not_a_snapshot());
+        }
         if entry.id == TEMPDB {
             return Err(errors::not_this_database(entry.name()));
         }

@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP DATABASE.
 
 use crate::catalog::DatabaseSettings;
-use crate::engine::{DatabaseEntry, Restoring};
+use crate::engine::{DatabaseEntry, Restoring, not_of_a_snapshot};
 use crate::errors;
 use crate::hadr;
 use crate::run::Runner;
@@ -88,8 +88,8 @@ impl Runner<'_> {
 
     pub(super) fn create_database(&mut self, c: &ast::CreateDatabase) -> Result<()> {
         self.no_transaction("CREATE DATABASE")?;
-        if c.snapshot_of.is_some() {
-            return Err(errors::not_supported("A database snapshot"));
+        if let Some(source) = &c.snapshot_of {
+            return self.create_database_snapshot(c, &source.text);
         }
         if c.attach.is_some() {
             return Err(errors::not_supported("CREATE DATABASE … FOR ATTACH"));
@@ -154,6 +154,9 @@ impl Runner<'_> {
                     "User does not have permission to alter database '{}', the database does not exist, or the database is not in a state that allows access checks.", name.text))
             })?,
         };
+        if entry.snapshot().is_some() {
+            return Err(not_of_a_snapshot());
+        }
         match &a.action {
             AlterDatabaseAction::Set { options, termination } => {
                 if options.iter().any(|o| NOT_FOR_MEMBERS.contains(&o.name.as_str())) {

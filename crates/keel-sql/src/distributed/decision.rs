@@ -177,10 +177,17 @@ impl Engine {
         }
     }
 
+    /// The copies of a database that are here, snapshots left out.
+    fn copies_of(&self, family: &[u8; 16]) -> Vec<Arc<DatabaseEntry>> {
+        let mut all = self.databases();
+        all.retain(|e| e.store.control().family == *family && e.snapshot().is_none());
+        all
+    }
+
     /// Asks the copies of a database that can be written here whether a transaction is committed.
     fn ask(&self, family: &[u8; 16], uow: &Uow) -> Result<Answer> {
         let mut answer = Answer::Unknown;
-        for entry in self.databases().into_iter().filter(|e| e.store.control().family == *family) {
+        for entry in self.copies_of(family) {
             // What it has appended must stay, or it may have decided without anybody knowing yet.
             if entry.is_restoring() || !nothing_is_lost(&entry) {
                 answer = Answer::Elsewhere;
@@ -244,8 +251,7 @@ impl Engine {
 
     /// Whether a database is here, can be written, and does not have a transaction in doubt.
     fn has_been_told(&self, family: &[u8; 16], uow: &Uow) -> bool {
-        let copies: Vec<_> =
-            self.databases().into_iter().filter(|e| e.store.control().family == *family).collect();
+        let copies = self.copies_of(family);
         let doubted = |e: &Arc<DatabaseEntry>| {
             e.store.in_doubt().iter().any(|d| Name::decode(&d.name).is_some_and(|name| name.uow == *uow))
         };

@@ -45,6 +45,7 @@ impl Engine {
                 return Err(errors::database_exists(name));
             }
             // Whoever reads it must go first; if they take their time, the seeding is tried again.
+            self.drop_snapshots_of(&entry)?;
             self.end_sessions_in(entry.id);
             self.drop_database(name)?;
         }

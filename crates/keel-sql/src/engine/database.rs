@@ -74,6 +74,8 @@ pub struct DatabaseEntry {
     pub(crate) capture: crate::capture::State,
     /// The role in which the catalog was last read.
     role_seen: AtomicU8,
+    /// Of what it is a snapshot, if it is one.
+    snapshot: Option<super::StoredSnapshot>,
 }
 
 /// Whether a database waits for more log.
@@ -183,19 +185,56 @@ struct CounterState {
 impl DatabaseEntry {
     /// Reads the catalog of an open database.
     pub fn load(id: DatabaseId, name: &str, store: Arc<Database>) -> Result<Arc<DatabaseEntry>> {
+        DatabaseEntry::load_at(id, name, store, FIRST_VERSION)
+    }
+
+    /// The same of one whose pictures have versions from there on.
+    pub(super) fn load_at(
+        id: DatabaseId,
+        name: &str,
+        store: Arc<Database>,
+        version: u64,
+    ) -> Result<Arc<DatabaseEntry>> {
+        DatabaseEntry::read(id, name, store, version, None).map(Arc::new)
+    }
+
+    /// The same of a database snapshot, with the settings that it has of its own.
+    pub(super) fn load_snapshot(
+        id: DatabaseId,
+        name: &str,
+        store: Arc<Database>,
+        version: u64,
+        snapshot: &super::StoredSnapshot,
+        own: impl FnOnce(&DatabaseSettings) -> DatabaseSettings,
+    ) -> Result<Arc<DatabaseEntry>> {
+        let entry = DatabaseEntry::read(id, name, store, version, Some(snapshot.clone()))?;
+        let mut picture = (*entry.picture.load_full()).clone();
+        let settings = own(picture.settings());
+        picture.put(CatalogObject::Settings(Arc::new(settings)));
+        entry.picture.store(Arc::new(picture));
+        Ok(Arc::new(entry))
+    }
+
+    fn read(
+        id: DatabaseId,
+        name: &str,
+        store: Arc<Database>,
+        version: u64,
+        snapshot: Option<super::StoredSnapshot>,
+    ) -> Result<DatabaseEntry> {
         let role = store.role();
         let (history, fingerprints) = (Arc::new(History::default()), foldhash::fast::RandomState::default());
         // Before the catalog is read, so that no change is missed.
         let noted = Arc::clone(&history);
         store.set_catalog_hook(Some(Arc::new(move |position| noted.note(position))));
         let stored = Stored::read(&store, name, &store.read_point(), &fingerprints)?;
-        let picture = stored.picture(id, FIRST_VERSION)?;
-        let entry = Arc::new(DatabaseEntry {
+        let picture = stored.picture(id, version)?;
+        let entry = DatabaseEntry {
             id,
             store,
             name: RwLock::new(name.into()),
-            version: AtomicU64::new(FIRST_VERSION),
-            versions: AtomicU64::new(FIRST_VERSION),
+            version: AtomicU64::new(version),
+            versions: AtomicU64::new(version),
             history,
             fingerprints,
             next_object: AtomicI32::new(next_object(&picture)),
@@ -222,9 +261,31 @@ impl DatabaseEntry {
             change_cleaning: Mutex::new(()),
             capture: crate::capture::State::default(),
             role_seen: AtomicU8::new(role as u8),
-        });
+            snapshot,
+        };
         entry.keep_log();
         Ok(entry)
+    }
+
+    /// Of what it is a snapshot; `None` of any other database.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<&super::StoredSnapshot> {
+        self.snapshot.as_ref()
+    }
+
+    /// The logical name of its data file.
+    #[must_use]
+    pub fn file_name(&self) -> Arc<str> {
+        self.snapshot.as_ref().map_or_else(|| self.name(), |snapshot| snapshot.file.as_str().into())
+    }
+
+    /// Of a snapshot: the settings that its source had.
+    ///
+    /// # Errors
+    /// When the system tree cannot be read.
+    pub(super) fn settings_below(&self) -> Result<DatabaseSettings> {
+        let stored = Stored::read(&self.store, &self.name(), &self.store.read_point(), &self.fingerprints)?;
+        Ok((**stored.picture(self.id, FIRST_VERSION)?.settings()).clone())
     }
 
     /// The log backups so far; `None` when the next must be a full one.
@@ -678,7 +739,7 @@ impl DatabaseEntry {
 
     /// Writes the exact values of all counters, so that a clean restart leaves no gaps.
     pub fn save_counters(&self) -> Result<()> {
-        if self.id == super::TEMPDB {
+        if self.id == super::TEMPDB || self.snapshot.is_some() {
             return Ok(());
         }
         let counters: Vec<_> = self.counters.read().iter().map(|(k, c)| (*k, Arc::clone(c))).collect();

@@ -9,7 +9,6 @@ use super::server::{StoredDatabase, forget_database};
 use super::{Engine, TEMPDB};
 use crate::hadr::store::StoredCertificate;
 use keel_base::DatabaseId;
-use keel_node::Durability;
 use keel_types::SqlError;
 use keel_types::error::Result;
 use sha1::{Digest as _, Sha1};
@@ -25,6 +24,14 @@ pub struct Unopened {
     /// Why.
     pub error: Box<SqlError>,
     stored: StoredDatabase,
+}
+
+impl Unopened {
+    /// Of what it is a snapshot, if it is one.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<&super::StoredSnapshot> {
+        self.stored.snapshot.as_ref()
+    }
 }
 
 /// SHA-1 of a certificate, by which it is found again.
@@ -94,8 +101,13 @@ impl Engine {
         let folded = crate::catalog::fold(name);
         let waiting = self.unopened().into_iter().find(|u| crate::catalog::fold(&u.name) == folded);
         let waiting = waiting.ok_or_else(|| crate::errors::cannot_drop_missing("database", name))?;
+        self.has_no_snapshots(waiting.id, "drop")?;
         forget_database(&self.master(), waiting.id.0)?;
         self.unopened.lock().retain(|u| u.id != waiting.id);
+        if let Some(snapshot) = waiting.snapshot() {
+            self.give_back(name, snapshot);
+            return Ok(());
+        }
         let dir = self.options.data_dir.join(&waiting.stored.directory);
         if let Err(e) = self.options.env.disk.remove_dir_all(&dir) {
             self.options.log.write(&format!("Files of dropped database '{name}' could not be removed: {e}"));
@@ -111,18 +123,20 @@ impl Engine {
                 Err(e) => self.options.log.write(&format!("Database '{}': {e}", entry.name())),
             }
         }
-        for waiting in self.unopened().into_iter().filter(|u| u.error.number == 33111) {
+        let mut waiting: Vec<Unopened> =
+            self.unopened().into_iter().filter(|u| u.error.number == 33111).collect();
+        // A snapshot is opened over its source.
+        waiting.sort_by_key(|u| u.stored.snapshot.is_some());
+        for waiting in waiting {
             let stored = &waiting.stored;
-            let opened =
-                self.open_or_create(waiting.id, &waiting.name, &stored.directory, false, Durability::Durable);
             // Still without its certificate: that was another one.
-            let Ok(entry) = opened else { continue };
+            let Ok(entry) = self.open_stored(stored) else { continue };
             self.unopened.lock().retain(|u| u.id != waiting.id);
             entry.note_restoring(stored.waits());
             self.add(&entry);
             self.show_standby(&entry);
             self.options.log.write(&format!("Starting up database '{}'.", waiting.name));
-            if let Some(hadr) = self.hadr() {
+            if let Some(hadr) = self.hadr().filter(|_| entry.snapshot().is_none()) {
                 hadr.database_opened(&entry);
             }
         }

@@ -18,6 +18,7 @@ mod logins;
 mod registry;
 mod secrets;
 mod server;
+mod snapshots;
 mod told;
 
 pub use current::{Before, Current, StatementAt};
@@ -27,6 +28,8 @@ pub use load::{Load, LoadRecord};
 pub use logins::{DatabaseUser, LoginRecord, Logins};
 pub use registry::{SessionShared, Sessions, Status, Traffic, Usage, add};
 pub use server::StoredDatabase;
+pub use snapshots::StoredSnapshot;
+pub(crate) use snapshots::{RAISED as RAISED_BY_SNAPSHOTS, cannot_revert, not_of_a_snapshot};
 pub use told::{ErrorCounts, Told};
 
 use crate::cache::ProgramCache;
@@ -269,17 +272,13 @@ impl Engine {
         }
         // Scripts look whether it is there before they make a backup; if it cannot be made, the first backup says why.
         let _ = self.options.env.disk.create_dir_all(&crate::backup::default_directory(self));
-        let databases = server::stored_databases(&master)?;
+        let mut databases = server::stored_databases(&master)?;
         self.sweep(&databases);
-        for stored in databases {
+        // A snapshot is opened over its source.
+        databases.sort_by_key(|stored| stored.snapshot.is_some());
+        for stored in databases.clone() {
             self.options.log.write(&format!("Starting up database '{}'.", stored.name));
-            match self.open_or_create(
-                DatabaseId(stored.id),
-                &stored.name,
-                &stored.directory,
-                false,
-                Durability::Durable,
-            ) {
+            match self.open_stored(&stored) {
                 Ok(entry) => {
                     entry.note_restoring(stored.waits());
                     self.add(&entry);
@@ -288,6 +287,7 @@ impl Engine {
                 Err(e) => self.note_unopened(stored, e),
             }
         }
+        self.sweep_snapshots(&databases);
         self.resolve_in_doubt();
         self.begin_event_sessions()
     }
@@ -315,6 +315,15 @@ impl Engine {
             };
             self.options.log.write(&text);
         }
+    }
+
+    /// Opens a database that master remembers.
+    fn open_stored(&self, stored: &StoredDatabase) -> Result<Arc<DatabaseEntry>> {
+        if let Some(snapshot) = &stored.snapshot {
+            return self.open_stored_snapshot(stored, snapshot);
+        }
+        let (id, directory) = (DatabaseId(stored.id), &stored.directory);
+        self.open_or_create(id, &stored.name, directory, false, Durability::Durable)
     }
 
     fn open_or_create(
@@ -505,6 +514,10 @@ impl Engine {
         if entry.id.0 < FIRST_USER_DATABASE {
             return Err(errors::cannot_drop_system(name));
         }
+        if let Some(snapshot) = entry.snapshot() {
+            return self.drop_open_snapshot(&entry, snapshot);
+        }
+        self.has_no_snapshots(entry.id, "drop")?;
         if entry.users.load(Ordering::Acquire) > 0 {
             return Err(errors::database_in_use(name));
         }

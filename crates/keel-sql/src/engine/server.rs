@@ -28,12 +28,22 @@ pub struct StoredDatabase {
     /// Takes log, and can be read meanwhile.
     #[serde(default)]
     pub standby: bool,
+    /// It is a snapshot of another one, and has no directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<super::StoredSnapshot>,
 }
 
 impl StoredDatabase {
     /// One that waits for no log.
     pub(super) fn new(id: u32, name: &str, directory: String) -> StoredDatabase {
-        StoredDatabase { id, name: name.to_owned(), directory, restoring: false, standby: false }
+        StoredDatabase {
+            id,
+            name: name.to_owned(),
+            directory,
+            restoring: false,
+            standby: false,
+            snapshot: None,
+        }
     }
 
     /// Whether it waits for more log.

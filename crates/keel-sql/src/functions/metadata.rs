@@ -538,20 +538,23 @@ pub(super) fn ident_incr(info: &Info, args: &[Value]) -> Result<Value> {
 }
 
 pub(super) fn file_name(info: &Info, args: &[Value]) -> Result<Value> {
-    let name = info.current_database().name();
+    let entry = info.current_database();
+    let name = entry.file_name();
     Ok(match number(args, 0) {
         Some(1) => Value::str(&*name),
-        Some(2) => Value::str(format!("{name}_log")),
+        Some(2) if entry.snapshot().is_none() => Value::str(format!("{name}_log")),
         _ => Value::Null,
     })
 }
 
 pub(super) fn file_id(info: &Info, args: &[Value]) -> Result<Value> {
-    let name = info.current_database().name();
+    let name = info.current_database().file_name();
     let asked = text(args, 0).unwrap_or("");
     Ok(if crate::views::same(asked, &name) {
         Value::Int(1)
-    } else if crate::views::same(asked, &format!("{name}_log")) {
+    } else if info.current_database().snapshot().is_none()
+        && crate::views::same(asked, &format!("{name}_log"))
+    {
         Value::Int(2)
     } else {
         Value::Null

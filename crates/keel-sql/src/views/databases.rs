@@ -6,7 +6,7 @@ use super::{
 };
 use crate::catalog::DatabaseSettings;
 use crate::config;
-use crate::engine::{DatabaseEntry, Unopened};
+use crate::engine::{DatabaseEntry, StoredSnapshot, Unopened};
 use crate::hadr::lsn::value as lsn;
 use keel_query::catalog::Catalog as _;
 use keel_types::{Length, SqlType, Value};
@@ -258,6 +258,7 @@ fn unopened(d: &Unopened) -> Vec<Value> {
     let known = |name: &str| match name {
         "name" | "physical_database_name" => text(d.name.as_str()),
         "database_id" => int(d.id.0),
+        "source_database_id" => d.snapshot().map_or(NULL, |snapshot| int(snapshot.source)),
         "state" => int(3),
         "state_desc" => text("RECOVERY_PENDING"),
         "user_access" => int(0),
@@ -297,7 +298,8 @@ fn database(
     let snapshot = if s.allow_snapshot { (1, "ON") } else { (0, "OFF") };
     let owner = if s.owner.is_empty() { vec![1] } else { s.owner.clone() };
     let (id, name) = cx.info.shown(d);
-    let mut row = vec![text(&*name), int(id.0), NULL, Value::bytes(owner)];
+    let source = d.snapshot().map_or(NULL, |snapshot| int(snapshot.source));
+    let mut row = vec![text(&*name), int(id.0), source, Value::bytes(owner)];
     row.extend([date(s.created), int(s.compatibility), text(s.collation.as_str()), int(access)]);
     row.extend([
         text(s.user_access.as_str()),
@@ -367,14 +369,27 @@ fn old_databases(cx: &ViewContext<'_>) -> Rows {
                 date(0),
                 int(0),
                 int(s.compatibility),
-                text(d.store.dir().display().to_string()),
+                text(d.snapshot().map_or_else(|| d.store.dir().display().to_string(), |s| s.path.clone())),
                 int(957),
             ]
         })
         .collect()
 }
 
+/// The file of a snapshot: where it was said to be, and as large as its source was.
+fn snapshot_file(d: &DatabaseEntry, snapshot: &StoredSnapshot) -> Vec<Value> {
+    let mut row = vec![int(d.id.0), int(1), NULL, int(0), text("ROWS"), int(1)];
+    row.extend([text(snapshot.file.as_str()), text(snapshot.path.as_str()), int(0), text("ONLINE")]);
+    row.extend([int(d.store.stats().data_pages as i64), int(-1), int(0)]);
+    row.extend([bit(false), bit(false), bit(true), bit(false), bit(false), bit(false)]);
+    row.resize(FILE.len(), NULL);
+    row
+}
+
 fn files(d: &Arc<DatabaseEntry>) -> Rows {
+    if let Some(snapshot) = d.snapshot() {
+        return vec![snapshot_file(d, snapshot)];
+    }
     let dir = d.store.dir();
     let stats = d.store.stats();
     let log_pages = stats.log_file_bytes / keel_store::base::PAGE_SIZE as u64;

@@ -124,14 +124,18 @@ pub(super) fn selected(cx: &ViewContext<'_>) -> Vec<(std::sync::Arc<DatabaseEntr
         if database.is_some_and(|id| id != i64::from(d.id.0)) {
             continue;
         }
-        files.extend([1, 2].into_iter().filter(|f| file.is_none_or(|w| w == *f)).map(|f| (d.clone(), f)));
+        // A snapshot has no log.
+        let all = if d.snapshot().is_some() { 1 } else { 2 };
+        files.extend((1..=all).filter(|f| file.is_none_or(|w| w == *f)).map(|f| (d.clone(), f)));
     }
     files
 }
 
 /// The pages that the cache holds. Pages in a file do not change, so none is modified; which trees share one is not told.
 fn buffers(cx: &ViewContext<'_>) -> Rows {
-    let files = cx.engine.databases().into_iter().map(|d| (d.store.store().base().cache_id(), d.id.0));
+    // Pages of snapshots are their sources'.
+    let databases = cx.engine.databases().into_iter().filter(|d| d.snapshot().is_none());
+    let files = databases.map(|d| (d.store.store().base().cache_id(), d.id.0));
     let files: std::collections::HashMap<u32, u32> = files.collect();
     let row = |p: keel_store::base::CachedPage| {
         let database = files.get(&p.file)?;
@@ -149,7 +153,11 @@ fn file_stats(cx: &ViewContext<'_>) -> Rows {
     let ms = |nanos: u64| (nanos / 1_000_000) as i64;
     let row = |(d, file): (std::sync::Arc<DatabaseEntry>, i64)| {
         let stats = d.store.stats();
-        let (reads, writes, size) = if file == 1 {
+        let (reads, writes, size) = if let Some(snapshot) = d.snapshot() {
+            // What is read of it is read of its source's file; its own are the pages that the source has no more.
+            let held = cx.engine.snapshot_info(snapshot).map_or(0, |s| s.held_bytes);
+            ((0, 0, 0), (0, 0, 0), held)
+        } else if file == 1 {
             let io = d.store.store().base().io_stats();
             let reads = (io.reads, io.read_bytes, ms(io.read_nanos));
             (reads, (io.writes, io.write_bytes, ms(io.write_nanos)), stats.data_pages * PAGE_SIZE as u64)

@@ -79,6 +79,8 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
         .chain(crate::backup::RAISED)
         .chain(crate::ddl::RAISED_BY_POLICIES)
         .chain(crate::ddl::RAISED_BY_ENCRYPTION)
+        .chain(crate::ddl::RAISED_BY_SNAPSHOTS)
+        .chain(crate::engine::RAISED_BY_SNAPSHOTS)
 }
 
 /// What T-SQL raises.

@@ -427,6 +427,11 @@ fn configurations(cx: &ViewContext<'_>) -> Rows {
 
 fn old_files(cx: &ViewContext<'_>) -> Rows {
     let stats = cx.entry.store.stats();
+    if let Some(snapshot) = cx.entry.snapshot() {
+        let mut row = vec![int(1), int(1), int(stats.data_pages as i64), int(-1), int(0), int(0), int(0)];
+        row.extend([text(snapshot.file.as_str()), text(snapshot.path.as_str())]);
+        return vec![row];
+    }
     let dir = cx.entry.store.dir();
     let file = |id: i64, pages: u64, suffix: &str, file: &str| {
         let mut row = vec![int(id), int(2 - id), int(pages as i64), int(-1), int(8192), int(0), int(0)];
