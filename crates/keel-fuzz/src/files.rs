@@ -98,7 +98,7 @@ pub(crate) fn put_file(disk: &Arc<SimDisk>, path: &Path, bytes: &[u8]) {
     file.write_at(bytes, 0).expect("a healthy disk takes bytes");
 }
 
-/// The files of a database that has been checkpointed and written to again.
+/// The files of a database that has been checkpointed, kept in a snapshot, and written to again.
 fn image() -> &'static [(PathBuf, Vec<u8>)] {
     static IMAGE: OnceLock<Vec<(PathBuf, Vec<u8>)>> = OnceLock::new();
     IMAGE.get_or_init(|| {
@@ -156,6 +156,9 @@ fn fill(disk: &Arc<SimDisk>) -> Result<(), Box<dyn Error>> {
         if round < 2 {
             db.checkpoint()?;
         }
+        if round == 1 {
+            db.take_snapshot()?;
+        }
     }
     db.close()?;
     Ok(())
@@ -188,6 +191,12 @@ fn database(mut edits: &[u8]) {
 fn go_through(disk: &Arc<SimDisk>) -> Result<(), Box<dyn Error>> {
     let db = Database::open(&instance(disk), DatabaseId(5), Path::new(DIR), &options(), &mut |_| ())?;
     let outcome = read_and_write(&db, NEW_KEY);
+    for snapshot in db.snapshots() {
+        // One that is damaged costs itself, wherever that shows.
+        let _ = db
+            .open_snapshot(DatabaseId(6), snapshot.number)
+            .map(|kept| read(&kept).is_ok() && kept.check().is_ok());
+    }
     let _ = db.check().map(|check| check.problems());
     let _ = db.close();
     outcome
@@ -196,7 +205,7 @@ fn go_through(disk: &Arc<SimDisk>) -> Result<(), Box<dyn Error>> {
 /// A key that no image has.
 const NEW_KEY: &[u8] = b"zz";
 
-fn read_and_write(db: &Arc<Database>, key: &[u8]) -> Result<(), Box<dyn Error>> {
+fn read(db: &Arc<Database>) -> Result<(), Box<dyn Error>> {
     let mut txn = db.begin(Isolation::ReadCommitted);
     let view = txn.statement_snapshot();
     for direction in [Direction::Forward, Direction::Reverse] {
@@ -208,6 +217,12 @@ fn read_and_write(db: &Arc<Database>, key: &[u8]) -> Result<(), Box<dyn Error>> 
             }
         }
     }
+    Ok(())
+}
+
+fn read_and_write(db: &Arc<Database>, key: &[u8]) -> Result<(), Box<dyn Error>> {
+    read(db)?;
+    let mut txn = db.begin(Isolation::ReadCommitted);
     let row = RowBuilder::build(&[Some(b"new"), None, None]);
     txn.insert(TREE, key, &row)?;
     txn.commit()?.wait()?;

@@ -42,6 +42,8 @@ execute as user = 'anna'
 select count(*) as items from dbo.item
 revert
 GO
+select destination_database_name, restore_type, backup_set_id from msdb.dbo.restorehistory
+GO
 -- It goes on as it would have then.
 insert dbo.item values (N'screw')
 select id, name from dbo.item order by id
@@ -61,7 +63,25 @@ GO
 dbcc checkdb (shop) with no_infomsgs
 dbcc checkdb (before) with no_infomsgs
 GO
--- Once more, to the same moment.
+-- Once more, to the same moment; not while somebody is in it.
+-- session other:
+use shop
+GO
+-- session main:
+restore database shop from database_snapshot = 'before'
+GO
+-- session other:
+use master
+begin transaction
+select count(*) as items from shop.dbo.item
+GO
+-- session main:
+restore database shop from database_snapshot = 'before'
+GO
+-- session other:
+rollback
+GO
+-- session main:
 restore database shop from database_snapshot = 'before'
 select * from shop.dbo.item order by id
 GO

@@ -56,6 +56,9 @@ struct RestoreRow {
     /// STOPBEFOREMARK.
     #[serde(default)]
     before: bool,
+    /// It went back to a database snapshot.
+    #[serde(default)]
+    reverted: bool,
 }
 
 /// A marked transaction's place in the log of a database.
@@ -147,6 +150,29 @@ pub(super) fn note_restore(info: &Info, label: &Label, database: &str, options: 
         stop: options.stop.as_ref().and_then(Stop::time).unwrap_or(0),
         mark: options.stop.as_ref().and_then(Stop::name),
         before: options.stop.as_ref().is_some_and(Stop::ends_before),
+        reverted: false,
+    };
+    master.put_own_row(object_class::RESTORE, id, Some(&row))
+}
+
+/// Notes a database that went back to a snapshot.
+pub(super) fn note_revert(info: &Info, database: &str) -> Result<()> {
+    let master = keeper(info)?;
+    let id = restores(&master)?.last().map_or(1, |last| last.id + 1);
+    let row = RestoreRow {
+        id,
+        database: database.to_owned(),
+        user: info.login().to_string(),
+        at: info.engine.now_local(),
+        set: [0; 16],
+        replace: false,
+        recovery: true,
+        log: false,
+        differential: false,
+        stop: 0,
+        mark: None,
+        before: false,
+        reverted: true,
     };
     master.put_own_row(object_class::RESTORE, id, Some(&row))
 }
@@ -292,10 +318,11 @@ pub(crate) fn restorehistory(cx: &ViewContext<'_>) -> Rows {
         let stop = if r.stop == 0 { NULL } else { date(r.stop) };
         let mut row = vec![int(r.id), date(r.at), text(r.database.as_str()), text(r.user.as_str()), set];
         row.extend([
-            text(match (r.log, r.differential) {
-                (true, _) => "L",
-                (false, true) => "I",
-                (false, false) => "D",
+            text(match (r.reverted, r.log, r.differential) {
+                (true, ..) => "R",
+                (false, true, _) => "L",
+                (false, false, true) => "I",
+                (false, false, false) => "D",
             }),
             bit(r.replace),
             bit(r.recovery),

@@ -112,7 +112,8 @@ impl Runner<'_> {
         if let Some(used) = [&source, &snapshot].into_iter().find(|entry| entry.id == here) {
             return Err(errors::used_here("RESTORE", used.name()));
         }
-        self.info.engine.revert(&source, &snapshot)
+        self.info.engine.revert(&source, &snapshot)?;
+        history::note_revert(self.info, &source.name())
     }
 
     /// sysadmin and dbcreator; whoever owns a database that is there.

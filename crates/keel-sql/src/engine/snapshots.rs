@@ -21,8 +21,14 @@ use keel_types::error::Result;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 type E = Box<SqlError>;
+
+/// What a session that was killed takes to leave, at most, before it counts as one that stays.
+const LEAVING: Duration = Duration::from_secs(10);
+/// How often that is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// A database snapshot as master remembers it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -281,17 +287,29 @@ impl Engine {
         };
         // Nobody comes in from here on.
         both.iter().for_each(|entry| entry.note_restoring(Restoring::Closed));
-        let is_used = |entry: &&Arc<DatabaseEntry>| {
-            entry.users.load(Ordering::Acquire) > 0 || entry.open_transactions.load(Ordering::Acquire) > 0
-        };
-        let reverted =
-            if both.iter().any(is_used) { Err(not_alone()) } else { self.go_back(source, snapshot, stored) };
+        let alone = both.iter().all(|entry| self.is_left_alone(entry));
+        let reverted = if alone { self.go_back(source, snapshot, stored) } else { Err(not_alone()) };
         if !source.store.is_closed() {
             both.iter().for_each(|entry| entry.note_restoring(Restoring::No));
             return reverted;
         }
         self.open_again(source, snapshot, stored)?;
         reverted
+    }
+
+    /// Whether nobody is in a database into which nobody comes any more. Sessions that were killed are waited for: ROLLBACK
+    /// IMMEDIATE comes back before they are gone.
+    fn is_left_alone(&self, entry: &DatabaseEntry) -> bool {
+        let is_used =
+            || entry.users.load(Ordering::Acquire) > 0 || entry.open_transactions.load(Ordering::Acquire) > 0;
+        let someone_is_leaving =
+            || self.sessions.all().iter().any(|session| session.killed.load(Ordering::Acquire));
+        let clock = &self.options.env.clock;
+        let until = clock.now() + LEAVING;
+        while is_used() && someone_is_leaving() && clock.now() < until {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        !is_used()
     }
 
     fn go_back(

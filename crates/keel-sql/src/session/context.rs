@@ -106,14 +106,19 @@ impl Info {
         }
     }
 
-    /// The databases that `sys.databases` shows: in a group's context those of the group, and tempdb.
+    /// The databases that `sys.databases` shows: in a group's context those of the group, their snapshots, and tempdb.
     #[must_use]
     pub fn shown_databases(&self) -> Vec<Arc<DatabaseEntry>> {
         let mut all = self.engine.databases();
         let Some(group) = self.context() else { return all };
         let state = self.engine.hadr().map(|hadr| hadr.state());
         let members = state.as_ref().and_then(|state| state.group(&group.name));
-        all.retain(|e| e.id == TEMPDB || members.is_some_and(|group| group.database(&e.name()).is_some()));
+        let is_member = |e: &DatabaseEntry| members.is_some_and(|group| group.database(&e.name()).is_some());
+        let of_member = |e: &DatabaseEntry| {
+            let source = e.snapshot().and_then(|s| self.engine.database_by_id(DatabaseId(s.source)));
+            source.is_some_and(|source| is_member(&source))
+        };
+        all.retain(|e| e.id == TEMPDB || is_member(e) || of_member(e));
         all.sort_by_key(|entry| self.shown(entry).0);
         all
     }

@@ -168,6 +168,31 @@ fn pages_of_a_pin_come_back_when_it_goes_and_not_before() {
 }
 
 #[test]
+fn the_free_end_of_a_file_is_cut_when_no_pin_is_in_it() {
+    let (disk, cache) = (TestDisk::new(), PageCache::new(4 << 20));
+    let tree = create(&disk, &cache);
+    let small = (0..50u64).map(|i| (numbered(i), Change::Put([1u8; 100])));
+    tree.merge(small, &MergeOptions::at(Lsn(1))).expect("merges");
+    let large =
+        (0..20_000u64).map(|i| ([&[0, 0, 0, 9][..], &i.to_be_bytes()].concat(), Change::Put([2u8; 100])));
+    tree.merge(large, &MergeOptions::at(Lsn(2))).expect("merges");
+    let pin = tree.pin().expect("pins").expect("whole");
+    let shown = rows(pin.root()).expect("scans");
+    let pages = tree.root().stats().file_pages;
+    let shrink = || {
+        for _ in 0..3 {
+            tree.drop_tree(keel_base::TreeId(9), &MergeOptions::at(Lsn(3))).expect("drops");
+        }
+        tree.root().stats().file_pages
+    };
+    assert!(shrink() >= pages, "the pin has it");
+    assert!(rows(pin.root()).expect("scans") == shown);
+    tree.unpin(pin);
+    assert!(shrink() < pages / 4, "{} of {pages} pages", tree.root().stats().file_pages);
+    assert_sound(&tree);
+}
+
+#[test]
 fn a_merge_that_is_half_way_cannot_be_pinned() {
     let mut rng = Dice(5);
     let (disk, cache) = (TestDisk::new(), PageCache::new(4 << 20));
