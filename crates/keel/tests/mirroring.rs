@@ -196,6 +196,12 @@ fn two_partners_change_roles_and_lose_nothing() {
     refused(two, "ALTER DATABASE shop SET PARTNER FAILOVER", "1470");
     refused(two, "ALTER DATABASE shop SET PARTNER FORCE_SERVICE_ALLOW_DATA_LOSS", "1455");
 
+    // Reports from the mirror: it cannot be used, a snapshot of it can, whoever is principal afterwards.
+    let report = "SELECT CONCAT(COUNT(*), ' ', MAX(b)) FROM report.dbo.t";
+    two.run("CREATE DATABASE report ON (NAME = shop, FILENAME = '/report.ss') AS SNAPSHOT OF shop");
+    assert_eq!(two.value(report), "1 before");
+    refused(two, "RESTORE DATABASE shop FROM DATABASE_SNAPSHOT = 'report'", "3104");
+
     // A planned failover, with a load that it cuts off: what was acknowledged is there.
     let began = Load::begin(one, 1000);
     one.until("SELECT IIF(MAX(a) > 1050, 'loaded', 'not yet') FROM shop.dbo.t", "loaded");
@@ -203,6 +209,7 @@ fn two_partners_change_roles_and_lose_nothing() {
     let keys = began.acknowledged();
     assert!(keys.len() > 50, "{}", keys.len());
     synchronized(two, one);
+    assert_eq!(two.value(report), "1 before");
     let last = keys.last().unwrap();
     let there = two.value(&format!("SELECT COUNT(*) FROM shop.dbo.t WHERE a BETWEEN 1000 AND {last}"));
     assert_eq!(there, keys.len().to_string());
@@ -245,6 +252,8 @@ fn two_partners_change_roles_and_lose_nothing() {
     one.run("ALTER DATABASE shop SET PARTNER FAILOVER");
     synchronized(two, one);
     assert_eq!(rows(two), before);
+    // Its log was cut at what both had; the snapshot is from before that.
+    assert_eq!(two.value(report), "1 before");
 
     // SUSPEND and RESUME, SAFETY, TIMEOUT.
     two.run("ALTER DATABASE shop SET PARTNER SUSPEND");

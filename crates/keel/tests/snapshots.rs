@@ -147,7 +147,15 @@ fn a_database_is_wholly_reverted_or_not_at_all_when_the_process_is_killed() {
         assert!(after || !done, "it was acknowledged");
         assert_eq!(content(&node, "good"), good);
         checked(&node, "shop");
-        node.run("RESTORE DATABASE shop FROM DATABASE_SNAPSHOT = 'good'");
+        // Somebody is in it, and has to go.
+        let mut guest = client(
+            &node,
+            "USE shop; BEGIN TRANSACTION; INSERT dbo.ledger (n) VALUES (-1); WAITFOR DELAY '00:10:00'",
+        );
+        node.until("SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE DB_NAME(database_id) = 'shop' AND open_transaction_count > 0", "1");
+        refused(&node, "RESTORE DATABASE shop FROM DATABASE_SNAPSHOT = 'good'", "3101");
+        node.run("ALTER DATABASE shop SET SINGLE_USER WITH ROLLBACK IMMEDIATE; RESTORE DATABASE shop FROM DATABASE_SNAPSHOT = 'good'");
+        assert!(!guest.wait().unwrap().success());
         assert_eq!(content(&node, "shop"), good);
     }
     node.logs("Reverting database 'shop' to the point in time of database snapshot 'good'");

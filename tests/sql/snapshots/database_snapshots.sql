@@ -116,7 +116,22 @@ GO
 backup database store to disk = 'store.bak' with init
 restore database store from disk = 'store.bak' with replace
 GO
-drop database shop_morning, shop_noon
+-- Changes of the source's settings are its own.
+alter database store set single_user
+alter database store collate Latin1_General_BIN2
+alter database store set recovery simple
+create database store_evening on (name = store, filename = '/snapshots/store_evening.ss') as snapshot of store
+select name, user_access_desc, collation_name, recovery_model_desc from sys.databases where name like 'store%' or name like 'shop%' order by name
+alter database store set multi_user
+alter database store set offline
+GO
+select count(*) as items from shop_morning.dbo.item
+alter database store set online
+drop database store_evening
+GO
+exec sp_helpdb shop_nothing
+GO
+drop database if exists shop_morning, shop_noon
 GO
 select count(*) as snapshots from sys.databases where source_database_id is not null
 select * from shop_morning.dbo.item

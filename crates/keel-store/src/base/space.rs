@@ -168,14 +168,9 @@ impl Space {
         true
     }
 
-    /// What a pinned publication has: nothing is handed out of it.
+    /// What a pinned publication has, for the checker: nothing is handed out of it or given back to it.
     pub fn of_pin(pages: u32, picture: &[u64], bitmaps: Vec<PageRef>, directories: Vec<PageRef>) -> Space {
-        let mut space = Space::with_pages(pages);
-        set_bits(picture).filter(|&page| page >= RESERVED).for_each(|page| {
-            space.mark_used(page);
-        });
-        (space.bitmaps, space.directories) = (bitmaps, directories);
-        space
+        Space { pages, live: picture.to_vec(), bitmaps, directories, ..Space::empty() }
     }
 
     /// The picture that bitmap pages hold; `bodies` in group order. `None` when it contradicts the page count.
