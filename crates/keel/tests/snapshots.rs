@@ -134,7 +134,7 @@ fn a_database_is_wholly_reverted_or_not_at_all_when_the_process_is_killed() {
             while said(&node) == before {
                 assert!(reverting.try_wait().unwrap().is_none_or(|ended| ended.success()), "{}", node.log());
             }
-            (0..(round - 2) * 40).for_each(|_| drop(node.log()));
+            (0..(round - 2) * 400).for_each(|_| drop(node.log()));
         }
         if round > 0 {
             node.kill();
