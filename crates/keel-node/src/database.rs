@@ -255,6 +255,14 @@ struct Parts {
     of_snapshot: bool,
 }
 
+impl Parts {
+    /// Of one that has nothing but its rows.
+    fn new(control: Control, keys: Arc<DatabaseKeys>, follower: Arc<Follower>) -> Parts {
+        let (redo_start, snapshots) = (Lsn::ZERO, Snapshots::default());
+        Parts { control, keys, log: None, follower, redo: None, redo_start, snapshots, of_snapshot: false }
+    }
+}
+
 fn log_options(
     instance: &Instance,
     options: &DbOptions,
@@ -312,16 +320,7 @@ impl Database {
             env.disk.sync_dir(parent)?;
         }
         let follower = Follower::new(&Store::new(base, &instance.memory), Lsn::ZERO);
-        let parts = Parts {
-            control,
-            keys,
-            log: Some(log),
-            follower,
-            redo: None,
-            redo_start: Lsn::ZERO,
-            snapshots: Snapshots::default(),
-            of_snapshot: false,
-        };
+        let parts = Parts { log: Some(log), ..Parts::new(control, keys, follower) };
         let database = Database::assemble(instance, id, dir, parts);
         database.positions().assert_ordered();
         Ok(database)
@@ -384,7 +383,7 @@ impl Database {
         }
         let redo = grouped.then(|| Arc::clone(&task));
         let log = Some(log);
-        let parts = Parts { control, keys, log, follower, redo, redo_start, snapshots, of_snapshot: false };
+        let parts = Parts { log, redo, redo_start, snapshots, ..Parts::new(control, keys, follower) };
         let database = Database::assemble(instance, id, dir, parts);
         if grouped {
             database.role.store(Role::Resolving.code(), Ordering::Release);
@@ -407,32 +406,15 @@ impl Database {
         let base_options = base_options(false, &control, &keys);
         let base = BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &base_options)?;
         let follower = Follower::new(&Store::new(base, &instance.memory), Lsn::ZERO);
-        let parts = Parts {
-            control,
-            keys,
-            log: None,
-            follower,
-            redo: None,
-            redo_start: Lsn::ZERO,
-            snapshots: Snapshots::default(),
-            of_snapshot: false,
-        };
-        Ok(Database::assemble(instance, id, dir, parts))
+        Ok(Database::assemble(instance, id, dir, Parts::new(control, keys, follower)))
     }
 
     /// A snapshot of `source`, over a tree that takes no changes.
     pub(crate) fn over_pin(source: &Database, id: DatabaseId, store: Arc<Store>) -> Arc<Database> {
         let lsn = store.stable();
-        let parts = Parts {
-            control: source.control,
-            keys: Arc::clone(&source.keys),
-            log: None,
-            follower: Follower::new(&store, lsn),
-            redo: None,
-            redo_start: lsn,
-            snapshots: Snapshots::default(),
-            of_snapshot: true,
-        };
+        let (keys, follower) = (Arc::clone(&source.keys), Follower::new(&store, lsn));
+        let parts =
+            Parts { redo_start: lsn, of_snapshot: true, ..Parts::new(source.control, keys, follower) };
         Database::assemble(&source.instance, id, &source.dir, parts)
     }
 

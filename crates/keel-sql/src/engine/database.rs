@@ -209,8 +209,7 @@ impl DatabaseEntry {
     ) -> Result<Arc<DatabaseEntry>> {
         let entry = DatabaseEntry::read(id, name, store, version, Some(snapshot.clone()))?;
         let mut picture = (*entry.picture.load_full()).clone();
-        let settings = own(picture.settings());
-        picture.put(CatalogObject::Settings(Arc::new(settings)));
+        picture.put(CatalogObject::Settings(Arc::new(own(picture.settings()))));
         entry.picture.store(Arc::new(picture));
         Ok(Arc::new(entry))
     }
@@ -280,9 +279,6 @@ impl DatabaseEntry {
     }
 
     /// Of a snapshot: the settings that its source had.
-    ///
-    /// # Errors
-    /// When the system tree cannot be read.
     pub(super) fn settings_below(&self) -> Result<DatabaseSettings> {
         let stored = Stored::read(&self.store, &self.name(), &self.store.read_point(), &self.fingerprints)?;
         Ok((**stored.picture(self.id, FIRST_VERSION)?.settings()).clone())
