@@ -11,8 +11,8 @@
 //! ([`keel_node::Transaction::follow`]), and it **settles**, waits for all of them at once, before
 //!
 //! * anything is sent, and at the end of the request ([`crate::Session::settle`]);
-//! * it does what others may see sooner than a snapshot would: a commit in another database, administration, system procedures, asking another server, giving an
-//!   application lock back; and before it reads what has no snapshots, the system's views;
+//! * it does what others may see sooner than a snapshot would: a commit in another database, administration, system procedures, asking
+//!   another server, giving an application lock back; and before it reads what has no snapshots, the system's views;
 //! * more than [`BYTES_MAX`] of log are behind it, so that who commits a row does not wait for the log of who commits many.
 //!
 //! A commit that more than rows depends on (of definitions, of several databases, with a mark, of tracked or captured changes) is waited
