@@ -3,7 +3,6 @@
 //! A connection is a blocking socket of the session's own thread. While it waits for an answer it looks now and then whether anybody still wants one
 //! (`POLL`); who does not is said so to the other server by an attention.
 
-use std::io::Read;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
@@ -224,7 +223,6 @@ impl Link for Connection {
             return Err(Refused(why.clone()));
         }
         if reset {
-            self.refuse_closed()?;
             self.client.reset_before_next();
         }
         let sent = match request {
@@ -261,6 +259,18 @@ impl Link for Connection {
         }
     }
 
+    /// Between requests there is nothing to read but the connection's end.
+    fn is_open(&mut self) -> bool {
+        let socket = self.client.io();
+        let look = (|| {
+            socket.set_nonblocking(true)?;
+            let seen = socket.peek(&mut [0]);
+            socket.set_nonblocking(false)?;
+            seen
+        })();
+        self.pending.is_none() && look.is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock)
+    }
+
     fn cancel(&mut self) -> bool {
         let cancelled = (|| {
             self.client.io().set_read_timeout(Some(ATTENTION_MAX))?;
@@ -284,27 +294,6 @@ impl Connection {
         let why = format!("The connection is lost: {e}.");
         self.pending = Some(why.clone());
         why
-    }
-
-    /// A connection that has rested may have been closed by the other side: then there is something to read, which is its end.
-    fn refuse_closed(&mut self) -> Result<(), Refused> {
-        let socket = self.client.io();
-        let look = (|| {
-            socket.set_nonblocking(true)?;
-            let seen = socket.peek(&mut [0]);
-            socket.set_nonblocking(false)?;
-            seen
-        })();
-        match look {
-            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => Ok(()),
-            _ => {
-                // What is left of it is nobody's.
-                let _ = socket.take(0);
-                let why = "The connection was closed by the other server.".to_owned();
-                self.pending = Some(why.clone());
-                Err(Refused(why))
-            }
-        }
     }
 
     fn reply(&mut self, token: Token<'static>) -> Result<Option<Reply>, Broken> {

@@ -141,6 +141,30 @@ impl Connection for Asking {
     }
 }
 
+/// Connections that rested while the other server was started anew are not asked again, whatever is asked.
+#[test]
+fn a_server_that_was_started_anew_is_asked_over_new_connections() {
+    let mut pair = Pair::new("anew");
+    pair.there.run("CREATE DATABASE d");
+    pair.there.run("CREATE TABLE d.dbo.t (a int NOT NULL PRIMARY KEY)");
+    let client = log_in(&pair.here.ip, pair.here.port);
+    let mut here = Asking { client, there: pair.there.server() };
+    for batch in [
+        "INSERT there.d.dbo.t VALUES (1)",
+        "INSERT there.d.dbo.t VALUES (2)",
+        "EXEC ('INSERT d.dbo.t VALUES (3)') AT there",
+        "EXEC there.d.sys.sp_executesql N'INSERT t VALUES (4)'",
+        "SELECT COUNT(*) AS n FROM there.d.dbo.t",
+        "SELECT * FROM OPENQUERY(there, 'SELECT COUNT(*) AS n FROM d.dbo.t')",
+    ] {
+        let said = here.run(batch);
+        assert!(!said.contains("Msg "), "{batch}: {said}");
+        pair.there.kill();
+        pair.there.start();
+    }
+    assert_eq!(pair.there.value("SELECT COUNT(*) FROM d.dbo.t"), "4");
+}
+
 #[test]
 fn scripts() {
     let mut pair = Pair::new("scripts");

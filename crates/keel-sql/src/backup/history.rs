@@ -34,7 +34,7 @@ struct BackupRow {
 }
 
 /// A database that was restored here.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct RestoreRow {
     id: i32,
     database: String,
@@ -135,13 +135,7 @@ pub(super) fn note_backup(info: &Info, label: &Label, media: &Media, position: u
 
 /// Notes a database that was restored.
 pub(super) fn note_restore(info: &Info, label: &Label, database: &str, options: &Options) -> Result<()> {
-    let master = keeper(info)?;
-    let id = restores(&master)?.last().map_or(1, |last| last.id + 1);
     let row = RestoreRow {
-        id,
-        database: database.to_owned(),
-        user: info.login().to_string(),
-        at: info.engine.now_local(),
         set: label.set,
         replace: options.replace,
         recovery: options.leaves == Restoring::No,
@@ -150,30 +144,21 @@ pub(super) fn note_restore(info: &Info, label: &Label, database: &str, options: 
         stop: options.stop.as_ref().and_then(Stop::time).unwrap_or(0),
         mark: options.stop.as_ref().and_then(Stop::name),
         before: options.stop.as_ref().is_some_and(Stop::ends_before),
-        reverted: false,
+        ..RestoreRow::default()
     };
-    master.put_own_row(object_class::RESTORE, id, Some(&row))
+    note(info, database, row)
 }
 
 /// Notes a database that went back to a snapshot.
 pub(super) fn note_revert(info: &Info, database: &str) -> Result<()> {
+    note(info, database, RestoreRow { recovery: true, reverted: true, ..RestoreRow::default() })
+}
+
+fn note(info: &Info, database: &str, row: RestoreRow) -> Result<()> {
     let master = keeper(info)?;
     let id = restores(&master)?.last().map_or(1, |last| last.id + 1);
-    let row = RestoreRow {
-        id,
-        database: database.to_owned(),
-        user: info.login().to_string(),
-        at: info.engine.now_local(),
-        set: [0; 16],
-        replace: false,
-        recovery: true,
-        log: false,
-        differential: false,
-        stop: 0,
-        mark: None,
-        before: false,
-        reverted: true,
-    };
+    let (user, at) = (info.login().to_string(), info.engine.now_local());
+    let row = RestoreRow { id, database: database.to_owned(), user, at, ..row };
     master.put_own_row(object_class::RESTORE, id, Some(&row))
 }
 

@@ -61,8 +61,6 @@ pub(super) struct Branch {
 #[derive(Default)]
 pub(super) struct Branches {
     all: Vec<Branch>,
-    /// Savepoints taken in the transaction so far.
-    marks: u64,
     /// What was to be undone of it could not be undone alone.
     doomed: bool,
 }
@@ -247,7 +245,7 @@ impl Links {
     ) -> Result<Option<Box<dyn Link>>> {
         let open = info.transaction.borrow().count > 0;
         let mut branches = self.branches.lock();
-        let marks = branches.marks;
+        let marks = self.marks();
         if let Some(branch) = branches.all.iter_mut().find(|b| b.server.target == server.target) {
             let link = branch.work.take().ok_or_else(crate::distributed::errors::context_in_use)?;
             if purpose != Purpose::Read {
@@ -321,11 +319,15 @@ impl Links {
         self.any.load(Ordering::Relaxed) && !self.branches.lock().all.is_empty()
     }
 
-    /// A savepoint is taken.
+    /// A savepoint is taken: its number, which is the session's and never comes again.
     pub fn mark(&self) -> u64 {
-        let mut branches = self.branches.lock();
-        branches.marks += 1;
-        branches.marks
+        self.marks.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Savepoints taken so far.
+    #[must_use]
+    pub fn marks(&self) -> u64 {
+        self.marks.load(Ordering::Relaxed)
     }
 
     /// Undoes what was done after a savepoint, where that is all of a branch. One that had begun before cannot be undone in part:

@@ -132,6 +132,8 @@ pub trait Link: Send {
     /// # Errors
     /// Those of [`Broken`].
     fn next(&mut self, wait: &Wait<'_>) -> Result<Option<Reply>, Broken>;
+    /// Whether the other server has not closed it, as far as is known here; between requests.
+    fn is_open(&mut self) -> bool;
     /// Ends an answer that nobody wants any more of. False when the connection is gone.
     fn cancel(&mut self) -> bool;
 }

@@ -17,7 +17,7 @@ use keel_types::{Length, SqlError, SqlType, Value};
 use parking_lot::Mutex;
 use smol_str::SmolStr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
 /// The most severe that an error of another server is here: it does not end this session.
@@ -29,6 +29,8 @@ pub struct Links {
     idle: Mutex<Vec<(Target, Box<dyn Link>)>>,
     /// Parts of the open transaction at other servers.
     pub(super) branches: Mutex<Branches>,
+    /// Savepoints taken so far: a branch begins, and is changed, behind so many.
+    pub(super) marks: AtomicU64,
     /// Whether there have ever been any, so that who has none need not look.
     pub(super) any: AtomicBool,
 }
@@ -169,10 +171,16 @@ impl Links {
         Ok(lease)
     }
 
+    /// One that rests. Those that the other server has closed meanwhile are let go.
     fn rested(&self, target: &Target) -> Option<Box<dyn Link>> {
         let mut idle = self.idle.lock();
-        let at = idle.iter().position(|(of, _)| of == target)?;
-        Some(idle.swap_remove(at).1)
+        while let Some(at) = idle.iter().position(|(of, _)| of == target) {
+            let (_, mut link) = idle.swap_remove(at);
+            if link.is_open() {
+                return Some(link);
+            }
+        }
+        None
     }
 
     pub(super) fn rest(&self, target: Target, link: Box<dyn Link>) {
@@ -225,22 +233,12 @@ impl Lease {
     /// 7399 when the connection is lost.
     pub fn ask(&mut self, request: &Request<'_>) -> Result<()> {
         let reset = std::mem::take(&mut self.reset);
-        let asked = self.link()?.ask(request, reset);
-        match asked {
-            Ok(()) => {
-                (self.answering, self.asked) = (true, Some(Instant::now()));
-                Ok(())
-            }
-            // A connection that has rested may have been closed since: another one has not.
-            Err(_) if reset && !self.in_branch => {
-                self.link = None;
-                Err(self.server.failed(STALE))
-            }
-            Err(refused) => {
-                self.link = None;
-                Err(self.server.failed(&refused.0))
-            }
+        if let Err(refused) = self.link()?.ask(request, reset) {
+            self.link = None;
+            return Err(self.server.failed(&refused.0));
         }
+        (self.answering, self.asked) = (true, Some(Instant::now()));
+        Ok(())
     }
 
     /// The next part of the answer; `None` at its end.
@@ -309,9 +307,6 @@ impl Lease {
         }
     }
 }
-
-/// The text of the error when a connection that has rested is gone.
-pub(super) const STALE: &str = "The connection was closed while it was not used.";
 
 impl Drop for Lease {
     fn drop(&mut self) {

@@ -91,6 +91,21 @@ fn column(c: &RemoteColumn) -> VirtualColumn {
     VirtualColumn { name: c.name.clone(), ty: c.ty, nullable: c.nullable, collation: c.collation }
 }
 
+impl RemoteTable {
+    /// A text that its server is to execute.
+    fn asks(
+        &self,
+        text: String,
+        parameters: Vec<(String, SqlType)>,
+        columns: Vec<VirtualColumn>,
+        rows: u64,
+        changes: bool,
+    ) -> Arc<dyn VirtualTable> {
+        let (whom, place) = (self.whom.clone(), self.server.clone());
+        Arc::new(RemoteRows { whom, place, text, parameters, columns, rows, changes, fixed: false })
+    }
+}
+
 impl VirtualTable for RemoteTable {
     fn columns(&self) -> &[VirtualColumn] {
         &self.columns
@@ -113,18 +128,7 @@ impl VirtualTable for RemoteTable {
         columns: Vec<VirtualColumn>,
         rows: u64,
     ) -> Option<Arc<dyn VirtualTable>> {
-        let whom = self.whom.clone();
-        let place = self.server.clone();
-        Some(Arc::new(RemoteRows {
-            whom,
-            place,
-            text,
-            parameters,
-            columns,
-            rows,
-            changes: false,
-            fixed: false,
-        }))
+        Some(self.asks(text, parameters, columns, rows, false))
     }
     fn remote_change(
         &self,
@@ -132,17 +136,7 @@ impl VirtualTable for RemoteTable {
         parameters: Vec<(String, SqlType)>,
     ) -> Option<Arc<dyn VirtualTable>> {
         let columns = vec![VirtualColumn::new("", SqlType::BigInt)];
-        let (whom, place) = (self.whom.clone(), self.server.clone());
-        Some(Arc::new(RemoteRows {
-            whom,
-            place,
-            text,
-            parameters,
-            columns,
-            rows: 1,
-            changes: true,
-            fixed: false,
-        }))
+        Some(self.asks(text, parameters, columns, 1, true))
     }
 }
 
@@ -224,7 +218,7 @@ fn open(
         let count = i64::try_from(answer.count.unwrap_or(0)).unwrap_or(i64::MAX);
         return Ok(Box::new(std::iter::once(Ok(vec![Value::Int(count)]))));
     }
-    let begun = begin(info, lease, &server, &request, columns).inspect_err(|e| forget(info, e))?;
+    let begun = begin(lease, &server, &request, columns).inspect_err(|e| forget(info, e))?;
     if !begun.lease.is_in_branch() {
         return Ok(Box::new(begun));
     }
@@ -241,21 +235,12 @@ fn forget(info: &Info, e: &SqlError) {
 }
 
 fn begin(
-    info: &Info,
     mut lease: Lease,
     server: &Arc<Server>,
     request: &Request<'_>,
     columns: &[VirtualColumn],
 ) -> Result<Streamed> {
-    let asked = lease.ask(request);
-    if let Err(e) = asked {
-        // It had rested too long: over a new connection it can be asked again, since nothing was sent.
-        if !e.message.ends_with(super::links::STALE) {
-            return Err(e);
-        }
-        lease = info.links.lease(info, server, Purpose::Read)?;
-        lease.ask(request)?;
-    }
+    lease.ask(request)?;
     loop {
         match lease.reply()? {
             Some(Reply::Columns(sent)) => {

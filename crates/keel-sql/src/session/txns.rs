@@ -32,8 +32,6 @@ pub struct TxnSet {
     points: Arc<Points>,
     /// Connections to other servers, and parts of the transaction there.
     links: Arc<Links>,
-    /// Savepoints taken so far.
-    marked: u64,
     /// WITH MARK.
     log_mark: Option<LogMark>,
     /// Statements that change rows and are not done, outermost first.
@@ -78,8 +76,6 @@ pub struct Marks {
     /// Its number.
     number: u64,
     places: Vec<(DatabaseId, Mark)>,
-    /// Its number among those that parts at other servers know.
-    outside: u64,
 }
 
 impl Open {
@@ -129,7 +125,6 @@ impl TxnSet {
             open: Vec::new(),
             points: Arc::default(),
             links: Arc::default(),
-            marked: 0,
             log_mark: None,
             statements: Vec::new(),
         }
@@ -230,9 +225,8 @@ impl TxnSet {
 
     /// A savepoint.
     pub fn mark(&mut self) -> Marks {
-        self.marked += 1;
         let places = self.open.iter_mut().map(|o| (o.database, o.txn.savepoint())).collect();
-        Marks { number: self.marked, places, outside: self.links.mark() }
+        Marks { number: self.links.mark(), places }
     }
 
     /// Undoes what was written after a savepoint; table variables keep theirs.
@@ -240,7 +234,7 @@ impl TxnSet {
         for statement in self.statements.iter_mut().filter(|s| s.marked >= marks.number) {
             statement.over = true;
         }
-        self.links.rollback_to(marks.outside);
+        self.links.rollback_to(marks.number);
         let mut index = 0;
         while index < self.open.len() {
             let open = &mut self.open[index];
@@ -330,7 +324,7 @@ impl Transactions for TxnSet {
     }
 
     fn statement_begins(&mut self) {
-        self.statements.push(Statement { marked: self.marked, over: false });
+        self.statements.push(Statement { marked: self.links.marks(), over: false });
     }
 
     fn statement_ends(&mut self) -> bool {
