@@ -61,6 +61,7 @@ mod schedule;
 pub mod seed;
 pub mod snapshot;
 pub mod transaction;
+mod whole_file;
 
 pub use check::DbCheck;
 pub use checksum::TreeChecksum;

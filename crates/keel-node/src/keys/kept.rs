@@ -1,12 +1,10 @@
 //! The key file of a database, `<dir>/keys.keel`: its [key ring](super::KeyRing), and how far its files are as that wants
 //! them. A database that was never encrypted has none.
 //!
+//! It is a [whole file](crate::whole_file) of magic `KEELDEK1` and version 1:
+//!
 //! | offset | bytes | field | meaning |
 //! | ---: | ---: | --- | --- |
-//! | 0 | 8 | magic | `KEELDEK1` |
-//! | 8 | 4 | version | 1 |
-//! | 12 | 4 | length | of the body |
-//! | 16 | 4 | checksum | CRC32C of bytes 0..16 and of the body |
 //! | 20 | 16 | salt | of the keys of this copy's pages, random |
 //! | 36 | 8 | before | pages of older generations are to be written anew; the highest number: all of them |
 //! | 44 | 1 | from | number of the key that pages had before; 0 for none |
@@ -21,19 +19,16 @@
 use super::ring::KeyRing;
 use crate::bytes::{Bytes, length};
 use crate::error::DbError;
+use crate::whole_file::Kind;
 use keel_base::Lsn;
 use keel_base::cipher::SALT_BYTES;
-use keel_base::env::{Env, OpenMode};
+use keel_base::env::Env;
 use std::path::{Path, PathBuf};
 
-const MAGIC: &[u8; 8] = b"KEELDEK1";
-const VERSION: u32 = 1;
-const HEADER_BYTES: usize = 20;
-const CHECKSUM_AT: usize = 16;
+/// Larger than any is.
+const FILE: Kind = Kind { magic: b"KEELDEK1", version: 1, bytes_max: 64 << 10 };
 const FLAG_PAGES: u8 = 1;
 const FLAG_LOG: u8 = 2;
-/// More than any has.
-const FILE_BYTES_MAX: usize = 64 << 10;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +69,7 @@ impl Kept {
         kept
     }
 
-    fn encode(&self) -> Vec<u8> {
+    fn body(&self) -> Vec<u8> {
         let mut body = self.salt.to_vec();
         body.extend_from_slice(&self.before.to_le_bytes());
         let pages = if self.pages_done { FLAG_PAGES } else { 0 };
@@ -86,26 +81,10 @@ impl Kept {
             body.extend_from_slice(&length(ring.len()).to_le_bytes());
             body.extend_from_slice(&ring);
         }
-        let mut out = MAGIC.to_vec();
-        out.extend_from_slice(&VERSION.to_le_bytes());
-        out.extend_from_slice(&length(body.len()).to_le_bytes());
-        let checksum = crc32c::crc32c_append(crc32c::crc32c(&out), &body);
-        out.extend_from_slice(&checksum.to_le_bytes());
-        out.extend_from_slice(&body);
-        out
+        body
     }
 
-    fn decode(bytes: &[u8]) -> Option<Kept> {
-        let (head, body) = bytes.split_at_checked(HEADER_BYTES)?;
-        let mut fields = Bytes(head);
-        let known = fields.take(8)? == MAGIC && fields.u32()? == VERSION;
-        if !known || fields.u32()? as usize != body.len() {
-            return None;
-        }
-        let checksum = crc32c::crc32c_append(crc32c::crc32c(&head[..CHECKSUM_AT]), body);
-        if !cfg!(fuzzing) && fields.u32()? != checksum {
-            return None;
-        }
+    fn of_body(body: &[u8]) -> Option<Kept> {
         let mut rest = Bytes(body);
         let salt = rest.take(SALT_BYTES)?.try_into().ok()?;
         let before = rest.u64()?;
@@ -130,16 +109,7 @@ impl Kept {
 
     /// Writes the file, whole or not at all, durably.
     pub(crate) fn write(&self, env: &Env, dir: &Path) -> Result<(), DbError> {
-        let fresh = dir.join("keys.new");
-        if env.disk.exists(&fresh) {
-            env.disk.remove(&fresh)?;
-        }
-        let file = env.disk.open(&fresh, OpenMode::CreateNew)?;
-        file.write_durable_at(&self.encode(), 0)?;
-        file.sync_all()?;
-        env.disk.rename(&fresh, &path(dir))?;
-        env.disk.sync_dir(dir)?;
-        Ok(())
+        FILE.write(env, dir, "keys.new", &path(dir), &self.body())
     }
 
     /// Reads the file; `None` when the database was never encrypted.
@@ -148,16 +118,7 @@ impl Kept {
         if !env.disk.exists(&path) {
             return Ok(None);
         }
-        let mut bytes = vec![0; FILE_BYTES_MAX];
-        let file = env.disk.open(&path, OpenMode::Read)?;
-        let mut n = 0;
-        while n < bytes.len() {
-            match file.read_at(&mut bytes[n..], n as u64)? {
-                0 => break,
-                more => n += more,
-            }
-        }
-        let kept = Kept::decode(&bytes[..n]);
+        let kept = FILE.read(env, &path)?.and_then(|body| Kept::of_body(&body));
         kept.map(Some).ok_or_else(|| DbError::Corrupt(format!("{} is damaged", path.display()).into()))
     }
 }
@@ -166,6 +127,7 @@ impl Kept {
 mod tests {
     use super::*;
     use keel_base::cipher::Algorithm;
+    use keel_base::env::OpenMode;
     use keel_base::env::sim::{SimDisk, env};
 
     #[test]

@@ -1,11 +1,9 @@
 //! The record of a database snapshot, `<dir>/snapshot-<number>.keel`: the root that is pinned for it.
 //!
+//! It is a [whole file](crate::whole_file) of magic `KEELSNP1` and version 1:
+//!
 //! | offset | bytes | field | meaning |
 //! | ---: | ---: | --- | --- |
-//! | 0 | 8 | magic | `KEELSNP1` |
-//! | 8 | 4 | version | 1 |
-//! | 12 | 4 | length | of the body |
-//! | 16 | 4 | checksum | CRC32C of bytes 0..16 and of the body |
 //! | 20 | 8 | number | as in the file's name |
 //! | 28 | 8 | created | microseconds since 1970 UTC |
 //! | 36 | | pin | the [record](keel_store::base::Pin::record) of the pinned root, behind its length (4) |
@@ -14,15 +12,14 @@
 
 use crate::bytes::{Bytes, length};
 use crate::error::DbError;
-use keel_base::env::{Env, OpenMode};
+use crate::whole_file::Kind;
+use keel_base::env::Env;
 use std::path::{Path, PathBuf};
 
-const MAGIC: &[u8; 8] = b"KEELSNP1";
-const VERSION: u32 = 1;
-const HEADER_BYTES: usize = 20;
-const CHECKSUM_AT: usize = 16;
-/// More than any has.
-const FILE_BYTES_MAX: usize = 16 << 10;
+/// Larger than any is.
+const FILE: Kind = Kind { magic: b"KEELSNP1", version: 1, bytes_max: 16 << 10 };
+/// What one is called before it has its name.
+const UNFINISHED: &str = "snapshot.new";
 const NAME: &str = "snapshot-";
 const EXTENSION: &str = ".keel";
 
@@ -37,11 +34,6 @@ pub(crate) struct Record {
 /// Where the record with a number lies.
 pub(crate) fn path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{NAME}{number:016x}{EXTENSION}"))
-}
-
-/// Where one is written before it has its name.
-fn unfinished(dir: &Path) -> PathBuf {
-    dir.join("snapshot.new")
 }
 
 /// The number in the name of a record; `None` of any other file.
@@ -71,7 +63,7 @@ pub(crate) fn remove(env: &Env, dir: &Path, number: u64) -> Result<(), DbError> 
 /// Removes all there are, and what is left of one that was being written. Durable with the directory.
 pub(crate) fn remove_all(env: &Env, dir: &Path) -> Result<(), DbError> {
     for path in env.disk.list(dir)? {
-        if number_of(&path).is_some() || path == unfinished(dir) {
+        if number_of(&path).is_some() || path == dir.join(UNFINISHED) {
             env.disk.remove(&path)?;
         }
     }
@@ -79,31 +71,15 @@ pub(crate) fn remove_all(env: &Env, dir: &Path) -> Result<(), DbError> {
 }
 
 impl Record {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    fn body(&self) -> Vec<u8> {
         let mut body = self.number.to_le_bytes().to_vec();
         body.extend_from_slice(&self.created_micros.to_le_bytes());
         body.extend_from_slice(&length(self.pin.len()).to_le_bytes());
         body.extend_from_slice(&self.pin);
-        let mut out = MAGIC.to_vec();
-        out.extend_from_slice(&VERSION.to_le_bytes());
-        out.extend_from_slice(&length(body.len()).to_le_bytes());
-        let checksum = crc32c::crc32c_append(crc32c::crc32c(&out), &body);
-        out.extend_from_slice(&checksum.to_le_bytes());
-        out.extend_from_slice(&body);
-        out
+        body
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Record> {
-        let (head, body) = bytes.split_at_checked(HEADER_BYTES)?;
-        let mut fields = Bytes(head);
-        let known = fields.take(8)? == MAGIC && fields.u32()? == VERSION;
-        if !known || fields.u32()? as usize != body.len() {
-            return None;
-        }
-        let checksum = crc32c::crc32c_append(crc32c::crc32c(&head[..CHECKSUM_AT]), body);
-        if !cfg!(fuzzing) && fields.u32()? != checksum {
-            return None;
-        }
+    fn of_body(body: &[u8]) -> Option<Record> {
         let mut rest = Bytes(body);
         let number = rest.u64()?;
         let created_micros = i64::from_le_bytes(rest.take(8)?.try_into().ok()?);
@@ -113,30 +89,13 @@ impl Record {
 
     /// Writes the file, whole or not at all, durably.
     pub(crate) fn write(&self, env: &Env, dir: &Path) -> Result<(), DbError> {
-        let fresh = unfinished(dir);
-        if env.disk.exists(&fresh) {
-            env.disk.remove(&fresh)?;
-        }
-        let file = env.disk.open(&fresh, OpenMode::CreateNew)?;
-        file.write_durable_at(&self.encode(), 0)?;
-        file.sync_all()?;
-        env.disk.rename(&fresh, &path(dir, self.number))?;
-        env.disk.sync_dir(dir)?;
-        Ok(())
+        FILE.write(env, dir, UNFINISHED, &path(dir, self.number), &self.body())
     }
 
     /// Reads the file with a number; `None` when it is damaged.
     pub(crate) fn read(env: &Env, dir: &Path, number: u64) -> Result<Option<Record>, DbError> {
-        let file = env.disk.open(&path(dir, number), OpenMode::Read)?;
-        let mut bytes = vec![0; FILE_BYTES_MAX];
-        let mut n = 0;
-        while n < bytes.len() {
-            match file.read_at(&mut bytes[n..], n as u64)? {
-                0 => break,
-                more => n += more,
-            }
-        }
-        Ok(Record::decode(&bytes[..n]).filter(|record| record.number == number))
+        let record = FILE.read(env, &path(dir, number))?.and_then(|body| Record::of_body(&body));
+        Ok(record.filter(|record| record.number == number))
     }
 }
 
@@ -153,7 +112,8 @@ mod tests {
         record.write(&env, dir).unwrap();
         assert_eq!(numbers(&env, dir).unwrap(), [0xfeed]);
         assert_eq!(Record::read(&env, dir, 0xfeed).unwrap().as_ref(), Some(&record));
-        for at in 0..record.encode().len() as u64 {
+        let length = disk.contents(&path(dir, 0xfeed)).unwrap().len() as u64;
+        for at in 0..length {
             disk.flip(&path(dir, 0xfeed), at, 4);
             assert_eq!(Record::read(&env, dir, 0xfeed).unwrap(), None, "byte {at}");
             disk.flip(&path(dir, 0xfeed), at, 4);
