@@ -186,7 +186,7 @@ impl Engine {
             sessions: Sessions::default(),
             capture_bell: crate::capture::Bell::default(),
             shares_tempdb: AtomicBool::new(false),
-            programs: ProgramCache::default(),
+            programs: ProgramCache::new(options.instance.memory_bytes),
             statistics: keel_query::stats::StatisticsCache::default(),
             configuration: RwLock::default(),
             stamp: AtomicU64::new(1),

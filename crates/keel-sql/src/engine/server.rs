@@ -236,6 +236,7 @@ impl Engine {
         let now = self.instance.memory_limit();
         if now != before {
             self.work.set_memory(now);
+            self.programs.set_memory(now);
             self.options.log.write(&format!("Max server memory is {} MB.", now >> 20));
         }
     }
