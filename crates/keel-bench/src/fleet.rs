@@ -66,6 +66,15 @@ impl Node {
         self.keel = None;
     }
 
+    /// Ends it as an operator does (SIGTERM), and waits for that.
+    ///
+    /// # Errors
+    /// When it is not running.
+    pub fn end(&mut self) -> Result<()> {
+        let keel = self.keel.take().with_context(|| format!("{} is not running", self.name))?;
+        keel.end().with_context(|| format!("ending {}", self.name))
+    }
+
     /// Starts it again on its files.
     ///
     /// # Errors

@@ -253,6 +253,16 @@ impl Keel {
         let _ = self.child.wait();
     }
 
+    /// Ends it as an operator does (SIGTERM), and waits for that.
+    ///
+    /// # Errors
+    /// When the signal cannot be sent.
+    pub fn end(mut self) -> Result<()> {
+        crate::command(&["kill", "-TERM", &self.pid().to_string()])?;
+        self.child.wait()?;
+        Ok(())
+    }
+
     /// Process id, for whoever measures it.
     #[must_use]
     pub fn pid(&self) -> u32 {

@@ -44,6 +44,8 @@ pub struct GroupsOptions {
     pub pool_bytes: usize,
     /// It votes in a cluster and does nothing else.
     pub witness: bool,
+    /// The product's version, as it is told to the others: `MAJOR.MINOR.PATCH` (semver.org).
+    pub product: String,
     /// Every span of time that decides about failovers.
     pub cluster: ClusterOptions,
 }
@@ -56,6 +58,7 @@ impl GroupsOptions {
             server_name: server_name.into(),
             pool_bytes: keel_transport::limits::POOL_BYTES,
             witness: false,
+            product: env!("CARGO_PKG_VERSION").to_owned(),
             cluster: ClusterOptions::default(),
         }
     }
@@ -119,6 +122,7 @@ impl Groups {
             stored,
             marks,
             witness: options.witness,
+            product: options.product,
             pool_bytes: options.pool_bytes,
             boot: random(env),
         });
@@ -493,6 +497,7 @@ pub fn join_offline(
         name: name.to_owned(),
         url: url.to_owned(),
         witness: false,
+        product: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let members = join(&tls, &own, token)?;
     Trust::load(env, dir)?.introduce(&members, None)?;

@@ -7,6 +7,7 @@
 //!   is it whom I expect?
 //!   hello(instance, versions, proof?) ─────► trusted, or the proof is good? versions fit?
 //!   hello ◄──────────────────────────────── hello, or bye(why not)
+//!   product ◄─────────────────────────────► product, where both know that frame
 //! ```
 //! The dialing side says nothing before it has checked the certificate. The accepting side reads one hello of a stranger
 //! and nothing else.
@@ -15,7 +16,7 @@ use crate::error::ConnectError;
 use crate::identity::Fingerprint;
 use crate::link::{Link, LinkReader, ReadError};
 use crate::tls::{self, Tls};
-use keel_transport::limits::{VERSION, VERSION_MIN};
+use keel_transport::limits::{VERSION, VERSION_MIN, VERSION_PRODUCT};
 use keel_transport::{Frame, Hello, Purpose};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -59,6 +60,8 @@ pub struct Own {
     pub url: String,
     /// It votes in the cluster and does nothing else.
     pub witness: bool,
+    /// The product's version.
+    pub product: String,
 }
 
 impl Own {
@@ -84,6 +87,8 @@ pub struct Met {
     pub reader: LinkReader,
     /// Who is on the other side.
     pub peer: Hello,
+    /// Which version of the product it runs; `None` for one from before that was told.
+    pub product: Option<String>,
     /// With which certificate.
     pub fingerprint: Fingerprint,
 }
@@ -192,8 +197,27 @@ pub fn dial(
         _ => return Err(ConnectError::Refused("the peer did not say hello".into())),
     };
     check_version(&peer).map_err(|e| refuse(&link, bye::VERSION, e))?;
+    let product = products(&link, &mut reader, own, &peer)?;
     link.without_time_limit();
-    Ok(Met { link, reader, peer, fingerprint })
+    Ok(Met { link, reader, peer, product, fingerprint })
+}
+
+/// Both sides tell what they run.
+fn products(
+    link: &Link,
+    reader: &mut LinkReader,
+    own: &Own,
+    peer: &Hello,
+) -> Result<Option<String>, ConnectError> {
+    if peer.version_max < VERSION_PRODUCT {
+        return Ok(None);
+    }
+    send(link, &Frame::Product(own.product.clone()))?;
+    match reader.next(link)? {
+        Frame::Product(product) => Ok(Some(product)),
+        Frame::Bye { code, text } => Err(refused(code, text)),
+        _ => Err(ConnectError::Refused("the peer did not say what it runs".into())),
+    }
 }
 
 fn refused(code: u16, text: String) -> ConnectError {
@@ -231,8 +255,9 @@ pub fn answer(
         Verdict::Refuse(code, error) => return Err(refuse(&link, code, error)),
     }
     send(&link, &own.hello(peer.purpose, [0; 32]))?;
+    let product = products(&link, &mut reader, own, &peer)?;
     link.without_time_limit();
-    Ok(Met { link, reader, peer, fingerprint })
+    Ok(Met { link, reader, peer, product, fingerprint })
 }
 
 #[cfg(test)]
@@ -244,7 +269,8 @@ mod tests {
     use std::thread;
 
     fn own(n: u8) -> Own {
-        Own { instance: [n; 16], boot: 1, name: format!("S{n}"), url: String::new(), witness: false }
+        let (name, product) = (format!("S{n}"), format!("0.{n}.0"));
+        Own { instance: [n; 16], boot: 1, name, url: String::new(), witness: false, product }
     }
 
     fn tls(n: u8) -> Tls {
@@ -270,6 +296,7 @@ mod tests {
         let (dialed, mut accepted) = (dialed.unwrap(), accepted.unwrap());
         assert_eq!(dialed.peer.instance, [2; 16]);
         assert_eq!(accepted.peer.instance, [1; 16]);
+        assert_eq!((dialed.product.as_deref(), accepted.product.as_deref()), (Some("0.2.0"), Some("0.1.0")));
         let frame = Frame::Control(vec![7; 300_000]);
         let bytes = frame.to_bytes();
         let sender = thread::spawn(move || dialed.link.send(&bytes).map(|()| dialed));

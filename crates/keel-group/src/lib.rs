@@ -62,6 +62,7 @@ pub mod networks;
 mod own_log;
 mod partners;
 mod peer;
+pub mod product;
 mod pulse;
 mod rate;
 mod reader;

@@ -31,6 +31,8 @@ const SEED_ROOM_WAIT: Duration = Duration::from_millis(200);
 pub(crate) struct Peer {
     pub(crate) instance: InstanceId,
     pub(crate) name: String,
+    /// Which version of the product it runs; `None` for one from before that was told.
+    pub(crate) product: Option<String>,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) link: Link,
     /// Encoded control frames that wait for the sender.
@@ -89,6 +91,7 @@ impl Heard {
 pub(crate) struct NewPeer {
     pub(crate) instance: InstanceId,
     pub(crate) name: String,
+    pub(crate) product: Option<String>,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) link: Link,
     pub(crate) totals: Arc<PeerTotals>,
@@ -99,6 +102,7 @@ impl Peer {
         Arc::new(Peer {
             instance: new.instance,
             name: new.name,
+            product: new.product,
             fingerprint: new.fingerprint,
             link: new.link,
             control: Mutex::new(Vec::new()),

@@ -133,7 +133,7 @@ impl Shared {
                 self.seed_chunk(peer, chunk);
             }
             Frame::Bye { text, .. } => return Err(broken(&text)),
-            Frame::Hello(_) => return Err(broken("the peer said hello twice")),
+            Frame::Hello(_) | Frame::Product(_) => return Err(broken("the peer said hello twice")),
         }
         Ok(())
     }

@@ -24,6 +24,7 @@ use crate::marks::Marks;
 use crate::own_log::Turns;
 use crate::partners::Partners;
 use crate::peer::{NewPeer, Peer};
+use crate::product;
 use crate::records::Records;
 use crate::seeding::Seedings;
 use crate::stored::Stored;
@@ -79,6 +80,8 @@ pub(crate) struct Shared {
     pub(crate) name: String,
     /// It votes and nothing else.
     pub(crate) witness: bool,
+    /// The product's version.
+    pub(crate) product: String,
     /// Instances that came with a token, until they are members of the cluster.
     pub(crate) adoptions: Mutex<BTreeMap<InstanceId, Adoption>>,
     boot: u64,
@@ -166,6 +169,7 @@ pub(crate) struct Parts {
     pub(crate) stored: Stored,
     pub(crate) marks: Marks,
     pub(crate) witness: bool,
+    pub(crate) product: String,
     pub(crate) pool_bytes: usize,
     pub(crate) boot: u64,
 }
@@ -201,6 +205,7 @@ impl Shared {
             stored: parts.stored,
             marks: parts.marks,
             witness: parts.witness,
+            product: parts.product,
             adoptions,
             work: Work::new(),
             budget: PoolBudget::new(parts.pool_bytes),
@@ -257,6 +262,7 @@ impl Shared {
             name: self.name.clone(),
             url: self.endpoint.lock().0.url.clone(),
             witness: self.witness,
+            product: self.product.clone(),
         }
     }
 
@@ -361,7 +367,7 @@ impl Shared {
 
     /// A connection is made: makes it known, then reads from it until it ends. Runs on the reader's thread.
     pub(crate) fn serve(self: &Arc<Self>, met: Met) {
-        let Met { link, reader, peer: hello, fingerprint } = met;
+        let Met { link, reader, peer: hello, product, fingerprint } = met;
         if self.stopping.load(Ordering::Acquire) {
             return link.close();
         }
@@ -372,6 +378,7 @@ impl Shared {
         let peer = Peer::new(NewPeer {
             instance,
             name: hello.name,
+            product,
             fingerprint,
             link,
             totals: self.totals(instance),
@@ -409,6 +416,9 @@ impl Shared {
             old.bell.ring();
             // What was on its way over it is lost, and nobody else says so.
             self.seeding_peer_gone(peer.instance);
+        }
+        if let Some(told) = product::told(&peer.name, peer.product.as_deref(), &self.product) {
+            self.note(None, &told);
         }
         self.send_members(peer);
         self.tell_clients_to(peer);

@@ -88,6 +88,8 @@ pub struct PeerState {
     pub instance: InstanceId,
     /// Its server name; empty when it is not connected.
     pub name: String,
+    /// Which version of the product it runs; `None` when it is not connected, and for one from before that was told.
+    pub product: Option<String>,
     /// A connection is up.
     pub connected: bool,
     /// Where it is, while it is connected.
@@ -271,6 +273,7 @@ impl Groups {
                 PeerState {
                     instance,
                     name: peer.map(|p| p.name.clone()).unwrap_or_default(),
+                    product: peer.and_then(|p| p.product.clone()),
                     connected: peer.is_some(),
                     address: peer.and_then(|p| p.link.peer_address()),
                     round_trip_nanos: peer.map_or(0, |p| p.round_trip.load(Ordering::Relaxed)),

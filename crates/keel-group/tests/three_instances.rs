@@ -5,13 +5,15 @@
 mod common;
 
 use common::{Cluster, DATABASE, GROUP, Node, Setup, put, until};
+use keel_base::env::sim::SimDisk;
 use keel_cluster::{AvailabilityMode, Command, RoleStatus, SuspendReason};
-use keel_group::{SeedingOutcome, SeedingState};
+use keel_group::{GroupsOptions, SeedingOutcome, SeedingState};
 use keel_node::TxnError;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 fn writes(role: keel_node::Role) -> bool {
     matches!(role, keel_node::Role::Primary | keel_node::Role::Standalone)
@@ -321,6 +323,23 @@ fn a_validation_measures_every_disk_and_every_way() {
         assert_eq!(ways, others, "as seen from {}", check.name);
         assert!(measured.round_trips.iter().all(|r| r.latency.is_some_and(|l| l.samples > 0) && r.lost == 0));
     }
+}
+
+#[test]
+fn members_tell_what_they_run_and_who_is_behind_is_named() {
+    let newer = GroupsOptions { product: "9.1.0".into(), ..GroupsOptions::new("A") };
+    let a = Node::start_with(newer, &SimDisk::new(), 1, 0);
+    let b = Node::start("B", &SimDisk::new(), 2, 0);
+    let token = a.groups.invite(Duration::from_secs(600)).unwrap();
+    b.groups.join(&token).unwrap();
+    let sees = |node: &Node, version: &str| {
+        node.groups.state().peers.iter().any(|p| p.connected && p.product.as_deref() == Some(version))
+    };
+    let own = env!("CARGO_PKG_VERSION");
+    until("each knows what the other runs", || sees(&a, own) && sees(&b, "9.1.0"));
+    let told = |node: &Node, what: &str| node.host.lines.lock().iter().any(|line| line.contains(what));
+    assert!(told(&a, &format!("B runs Evenkeel {own}, which is behind the 9.1.0 of this instance")));
+    assert!(told(&b, &format!("A runs Evenkeel 9.1.0, which is ahead of the {own} of this instance")));
 }
 
 #[test]

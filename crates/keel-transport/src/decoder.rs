@@ -87,6 +87,7 @@ mod tests {
         let bytes = || prop::collection::vec(any::<u8>(), 0..2000);
         prop_oneof![
             hello(),
+            ".{0,40}".prop_map(Frame::Product),
             bytes().prop_map(Frame::Control),
             (session(), any::<u64>(), bytes()).prop_map(|(session, agreed, stored)| {
                 let wire_bytes = stored.len();

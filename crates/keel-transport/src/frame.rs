@@ -43,6 +43,7 @@ const HEARTBEAT: u8 = 6;
 const CREDIT: u8 = 7;
 const SEED: u8 = 8;
 const BYE: u8 = 9;
+const PRODUCT: u8 = 10;
 
 /// Why bytes are not a frame. The connection ends: after such an error nothing in it can be trusted to be in step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -178,6 +179,9 @@ pub struct SeedChunk {
 pub enum Frame {
     /// First in each direction.
     Hello(Hello),
+    /// The product's version on the side that says it: second in each direction, where both speak
+    /// [`VERSION_PRODUCT`](crate::limits::VERSION_PRODUCT). Hellos stay as they are for ever, or two versions could not even refuse each other.
+    Product(String),
     /// A message of the layers above.
     Control(Vec<u8>),
     /// Log.
@@ -293,6 +297,7 @@ impl Frame {
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Frame::Hello(hello) => framed(out, HELLO, 0, |out| hello.put(out)),
+            Frame::Product(version) => framed(out, PRODUCT, 0, |out| put_text(out, version)),
             Frame::Control(bytes) => {
                 assert!(bytes.len() <= CONTROL_BYTES_MAX, "a control message of {} bytes", bytes.len());
                 framed(out, CONTROL, 0, |out| out.extend_from_slice(bytes));
@@ -381,6 +386,7 @@ impl Frame {
                 let (payload, wire_bytes) = fields.payload(compressed, SEED_BYTES_MAX)?;
                 Frame::Seed(SeedChunk { operation, stream, chunk, payload, wire_bytes })
             }
+            PRODUCT => Frame::Product(fields.text()?),
             BYE => Frame::Bye { code: fields.u16()?, text: fields.text()? },
             _ => return Err(FrameError::Kind(kind)),
         };

@@ -84,7 +84,8 @@ pub static STATE: &[Part] = &[
     part(
         "cluster",
         "SELECT cluster_name, generation, quorum_state_desc AS quorum, votes, votes_heard, votes_needed, leader, holds_lease,
-            member_name AS member, member_type_desc AS kind, endpoint_url, is_local, is_up, has_vote, round_trip_us
+            member_name AS member, member_type_desc AS kind, endpoint_url, is_local, is_up, has_vote, round_trip_us,
+            product_version AS version, product_warning
          FROM sys.dm_keel_cluster ORDER BY member_name",
     ),
     part(

@@ -122,6 +122,9 @@ impl Cluster {
     }
 }
 
+/// So many times, a tenth of a second apart, is looked whether a new member is connected.
+const LOOKS_MAX: u32 = 50;
+
 /// Rows as columns of even width; the last one is not filled up.
 fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let width = |i: usize| {
@@ -143,6 +146,14 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
+/// What the instance connected to has to say of members that do not run what it runs.
+fn warn_of_versions(login: &Login) -> Result<()> {
+    let rows =
+        login.rows("SELECT product_warning FROM sys.dm_keel_cluster WHERE product_warning IS NOT NULL")?;
+    rows.iter().flatten().for_each(|warning| println!("Warning: {warning}."));
+    Ok(())
+}
+
 impl Status {
     fn status(&self) -> Result<()> {
         let cluster = self.login.rows(
@@ -162,10 +173,12 @@ impl Status {
             "SELECT member_name, CASE member_type_desc WHEN N'CLUSTER_NODE' THEN N'node' ELSE N'witness' END,
                 CASE is_up WHEN 1 THEN N'up' ELSE N'DOWN' END, CASE has_vote WHEN 1 THEN N'vote' ELSE N'-' END,
                 CASE WHEN is_local = 1 THEN N'here' WHEN round_trip_us IS NULL THEN N'-'
-                    ELSE CONCAT(round_trip_us, N' us') END, endpoint_url
+                    ELSE CONCAT(round_trip_us, N' us') END, ISNULL(product_version, N'-'), endpoint_url
              FROM sys.dm_keel_cluster",
         )?;
-        println!("{}", table(&["member", "kind", "state", "vote", "round trip", "endpoint"], &members));
+        let head = ["member", "kind", "state", "vote", "round trip", "version", "endpoint"];
+        println!("{}", table(&head, &members));
+        warn_of_versions(&self.login)?;
         let groups = self.login.rows(
             "SELECT g.name, ISNULL(s.primary_replica, N'nobody'), s.synchronization_health_desc
              FROM sys.availability_groups AS g JOIN sys.dm_hadr_availability_group_states AS s ON s.group_id = g.group_id",
@@ -285,7 +298,16 @@ impl AddNode {
         let (batch, url) = endpoint(&self.endpoint)?;
         let join = format!("EXEC sys.sp_keel_join @token = {}, @url = {};", literal(&token), literal(&url));
         let done = "PRINT CONCAT(@@SERVERNAME, N' joins the cluster.');";
-        self.login.send(&self.node, &format!("{batch}{join}\n{done}"))
+        self.login.send(&self.node, &format!("{batch}{join}\n{done}"))?;
+        // What it runs is told once the two are connected. A member that does not come is what the status shows.
+        let there =
+            format!("SELECT 1 FROM sys.dm_keel_cluster WHERE endpoint_url = {} AND is_up = 1", literal(&url));
+        self.login.rows(&format!(
+            "DECLARE @tries int = 0;
+             WHILE @tries < {LOOKS_MAX} AND NOT EXISTS ({there})
+             BEGIN WAITFOR DELAY '00:00:00.1'; SET @tries += 1 END"
+        ))?;
+        warn_of_versions(&self.login)
     }
 }
 

@@ -9,6 +9,7 @@ use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The failover matrix: how long clients of a listener wait, and what they lose, when the primary fails
@@ -31,6 +32,9 @@ pub struct Failover {
     /// next one
     #[arg(long)]
     afresh: bool,
+    /// For `upgrade`: the program that the servers run before it. Each run has a system of its own then
+    #[arg(long, value_name = "KEEL")]
+    from: Option<PathBuf>,
     /// Runs of each fault
     #[arg(long, default_value_t = 5)]
     runs: usize,
@@ -91,7 +95,9 @@ impl Failover {
     /// Runs it.
     pub(super) fn run(mut self, run: &Run<'_>) -> Result<()> {
         if self.all {
-            let can = |fault: &Fault| is_root() || !fault.needs_root();
+            let can = |fault: &Fault| {
+                (is_root() || !fault.needs_root()) && (self.on == Kind::Keel || *fault != Fault::Upgrade)
+            };
             self.faults = Fault::value_variants().iter().copied().filter(can).collect();
         }
         ensure!(is_root() || !self.on.needs_root(), "{} needs root", self.on.name());
@@ -99,6 +105,14 @@ impl Failover {
         ensure!(
             self.on == Kind::Keel || !self.moving_address,
             "only Evenkeel's listener has an address that moves"
+        );
+        ensure!(
+            self.on == Kind::Keel || !self.faults.contains(&Fault::Upgrade),
+            "only Evenkeel is upgraded here"
+        );
+        ensure!(
+            self.from.is_none() || self.faults == [Fault::Upgrade],
+            "--from goes with --faults upgrade alone"
         );
         ensure!(is_root() || !self.moving_address, "an address that moves needs root");
         for fault in &self.faults {
@@ -143,6 +157,13 @@ impl Failover {
         let measure = |settings: &Settings| {
             run.on_scratch("failover", |dir| failover::run(run.keel, dir, settings, &run.progress))
         };
+        if self.from.is_some() {
+            let mut all = Outcome::default();
+            for _ in 0..settings.runs {
+                all.join(measure(&Settings { runs: 1, ..settings.clone() })?);
+            }
+            return Ok(all);
+        }
         if !self.afresh {
             return measure(settings);
         }
@@ -192,6 +213,7 @@ impl Failover {
             settle: Duration::from_millis(self.settle_ms),
             load: size.settings(self.load_clients, 0, 0),
             moving_address: self.moving_address,
+            from: self.from.clone(),
             options: split(&self.serve_options).into_iter().map(str::to_owned).collect(),
             cluster: self.cluster.clone(),
         }
@@ -222,7 +244,8 @@ impl Failover {
         };
         let killed = || median(Fault::Kill).map(|shown| format!("{shown} (killed)"));
         let primary = median(Fault::Partition).or_else(killed).unwrap_or_default();
-        [String::new(), String::new(), primary, median(Fault::Planned).unwrap_or_default()]
+        let planned = median(Fault::Upgrade).or_else(|| median(Fault::Planned)).unwrap_or_default();
+        [String::new(), String::new(), primary, planned]
     }
 
     /// Adds the figures of one fault as the writers with one driver saw it.
@@ -239,7 +262,7 @@ impl Failover {
                 ours_only.then_some(goal);
         };
         match fault {
-            Fault::Planned => goal("gap, longest", 1.0, 100.0),
+            Fault::Planned | Fault::Upgrade => goal("gap, longest", 1.0, 100.0),
             Fault::Kill => {
                 goal("gap, p50", 0.5, 100.0);
                 goal("gap, p99", 0.99, 900.0);

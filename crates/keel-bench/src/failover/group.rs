@@ -11,7 +11,7 @@ use crate::tpcc;
 use crate::writers::Door;
 use anyhow::{Context, Result};
 use keel_workload::{Cell, Connection};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const DATABASE: &str = "shop";
@@ -23,6 +23,8 @@ pub(super) struct Group {
     listener: u16,
     /// The listener's own address, which moves with the primary; the only one that clients know then.
     address: Option<String>,
+    /// What a server runs once it was replaced.
+    binary: PathBuf,
 }
 
 impl Group {
@@ -42,7 +44,8 @@ impl Group {
         let options: Vec<&str> =
             ["--config", &config].into_iter().chain(settings.options.iter().map(String::as_str)).collect();
         let launches = machines.all.iter().map(|machine| {
-            let launch = Launch::new(binary, &machine.data.join("keel"), &options)?;
+            let first = settings.from.as_deref().unwrap_or(binary);
+            let launch = Launch::new(first, &machine.data.join("keel"), &options)?;
             Ok(Launch { host: machine.host.clone(), before: machine.before.clone(), ..launch })
         });
         let mut fleet = Fleet::start(launches.collect::<Result<_>>()?, DATABASE)?;
@@ -55,7 +58,7 @@ impl Group {
         }
         let hosts = machines.all.iter().map(|machine| machine.host.clone()).collect();
         let address = machines.free.clone().filter(|_| settings.moving_address);
-        let group = Group { fleet, hosts, listener: free_port()?, address };
+        let group = Group { fleet, hosts, listener: free_port()?, address, binary: binary.to_path_buf() };
         group.make()?;
         Ok(group)
     }
@@ -180,6 +183,13 @@ impl System for Group {
 
     fn start_again(&mut self, node: usize) -> Result<()> {
         self.fleet.nodes[node].start()
+    }
+
+    fn replace(&mut self, node: usize) -> Result<()> {
+        let node = &mut self.fleet.nodes[node];
+        node.end()?;
+        node.launch.binary.clone_from(&self.binary);
+        node.start()
     }
 
     fn fail_over(&mut self, _from: usize, to: usize) -> Result<()> {

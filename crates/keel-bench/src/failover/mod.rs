@@ -20,7 +20,7 @@ use keel_workload::Cell;
 use keel_workload::tpcc::run::{Ledger, Terminal};
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use system::System;
@@ -92,6 +92,9 @@ pub enum Fault {
     Behind,
     /// ALTER AVAILABILITY GROUP … FAILOVER on a secondary; Patroni's switchover
     Planned,
+    /// A rolling upgrade: secondaries are stopped in order and started again one after the other, then one of them takes over by plan and
+    /// the old primary's turn comes. All of it counts
+    Upgrade,
 }
 
 impl Fault {
@@ -108,13 +111,14 @@ impl Fault {
             Fault::PowerOff => "power-off",
             Fault::Behind => "behind",
             Fault::Planned => "planned",
+            Fault::Upgrade => "upgrade",
         }
     }
 
     /// Whether only root can make it happen.
     #[must_use]
     pub fn needs_root(self) -> bool {
-        !matches!(self, Fault::Kill | Fault::Stop | Fault::Behind | Fault::Planned)
+        !matches!(self, Fault::Kill | Fault::Stop | Fault::Behind | Fault::Planned | Fault::Upgrade)
     }
 }
 
@@ -141,6 +145,8 @@ pub struct Settings {
     pub load: tpcc::Settings,
     /// The listener has an address of its own that moves with the primary, and clients know no other.
     pub moving_address: bool,
+    /// What the servers run before [`Fault::Upgrade`]; what they run after it, without.
+    pub from: Option<PathBuf>,
     /// More options of `keel serve`.
     pub options: Vec<String>,
     /// More lines for `[cluster]` of its configuration.
@@ -508,6 +514,22 @@ impl Matrix {
         Ok(())
     }
 
+    /// Secondaries first, the primary last, when it is none any more.
+    fn upgrade(&mut self, old: usize, target: usize) -> Result<()> {
+        for node in (0..REPLICAS).filter(|node| *node != old) {
+            self.replace(node)?;
+        }
+        self.system.fail_over(old, target)?;
+        ensure!(within(WHOLE, || self.system.is_whole()), "the group is not whole after the failover");
+        self.replace(old)
+    }
+
+    fn replace(&mut self, node: usize) -> Result<()> {
+        self.system.replace(node)?;
+        ensure!(within(WHOLE, || self.system.is_whole()), "who was replaced did not become synchronized");
+        Ok(())
+    }
+
     fn inject(&mut self, fault: Fault, old: usize, target: usize) -> Result<()> {
         match fault {
             Fault::Kill | Fault::Behind => self.system.kill(old),
@@ -522,6 +544,7 @@ impl Matrix {
                 self.machines.forget_free(old)
             }
             Fault::Planned => self.system.fail_over(old, target),
+            Fault::Upgrade => self.upgrade(old, target),
         }
     }
 
@@ -537,7 +560,7 @@ impl Matrix {
                 self.machines.cut(old, false)?;
                 self.system.start_again(old)
             }
-            Fault::Planned => Ok(()),
+            Fault::Planned | Fault::Upgrade => Ok(()),
         }
     }
 

@@ -349,6 +349,10 @@ impl System for Patroni {
     }
 
     /// To the standby that is waited for: Patroni takes no other.
+    fn replace(&mut self, _node: usize) -> Result<()> {
+        anyhow::bail!("PostgreSQL is not upgraded here")
+    }
+
     fn fail_over(&mut self, from: usize, _to: usize) -> Result<()> {
         let (config, leader) = (self.config_of(from).display().to_string(), &self.nodes[from].name);
         crate::command(&["patronictl", "-c", &config, "switchover", SCOPE, "--leader", leader, "--force"])

@@ -46,6 +46,11 @@ pub(super) trait System: Server {
     /// # Errors
     /// When it does not start.
     fn start_again(&mut self, node: usize) -> Result<()>;
+    /// Stops a server in order, and starts what is to run there from now on.
+    ///
+    /// # Errors
+    /// When it does not end or start; for a system that is not replaced so.
+    fn replace(&mut self, node: usize) -> Result<()>;
     /// A planned failover.
     ///
     /// # Errors

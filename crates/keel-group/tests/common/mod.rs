@@ -112,25 +112,29 @@ pub struct Node {
 impl Node {
     /// Starts an instance over what its disk holds.
     pub fn start(name: &str, disk: &Arc<SimDisk>, seed: u64, port: u16) -> Node {
+        Node::start_with(GroupsOptions::new(name), disk, seed, port)
+    }
+
+    /// The same, set up otherwise.
+    pub fn start_with(setup: GroupsOptions, disk: &Arc<SimDisk>, seed: u64, port: u16) -> Node {
+        let name = setup.server_name.clone();
         let env = env(disk, seed);
         let options = InstanceOptions { memory_bytes: 64 << 20, ..InstanceOptions::default() };
         let instance = Instance::new(env.clone(), options);
         let host = Arc::new(TestHost {
-            name: name.into(),
+            name: name.clone(),
             lines: Mutex::default(),
             changes: Mutex::default(),
             seeded: Mutex::default(),
             instance: Arc::clone(&instance),
             next: Mutex::new(100),
         });
-        let groups =
-            Groups::open(&env, Path::new("groups"), GroupsOptions::new(name), Arc::clone(&host) as _)
-                .unwrap();
+        let groups = Groups::open(&env, Path::new("groups"), setup, Arc::clone(&host) as _).unwrap();
         let local = Some("127.0.0.1".parse().unwrap());
         let address = groups.set_endpoint(EndpointConfig::started(local, port)).unwrap().unwrap();
         let url = format!("TCP://127.0.0.1:{}", address.port());
         groups.set_endpoint_url(&url);
-        Node { name: name.into(), disk: Arc::clone(disk), instance, host, groups, url, db: Mutex::default() }
+        Node { name, disk: Arc::clone(disk), instance, host, groups, url, db: Mutex::default() }
     }
 
     /// Opens the database that the disk holds and makes it known.

@@ -8,6 +8,7 @@ use keel_cluster::{
     ReplicaId,
 };
 use keel_group::networks::{Network, networks};
+use keel_group::product;
 use keel_group::state::PeerState;
 use keel_sql::hadr::cluster as sql;
 
@@ -56,6 +57,14 @@ fn member(m: &MemberStatus, peers: &[PeerState], networks: &[Network], own_url: 
     let peer = peers.iter().find(|p| p.instance == m.member.instance);
     let url = if m.local { own_url } else { m.member.url.as_str() };
     let address = peer.and_then(|p| p.address).or_else(|| address_in(url));
+    let own_product = env!("CARGO_PKG_VERSION");
+    let product_version = match peer.filter(|p| p.connected) {
+        _ if m.local => Some(own_product.to_owned()),
+        peer => peer.and_then(|p| p.product.clone()),
+    };
+    let others = peer.filter(|p| p.connected && !m.local);
+    let product_warning =
+        others.and_then(|p| product::told(&m.member.name, p.product.as_deref(), own_product));
     let shown = |n: &Network| sql::ClusterNetwork {
         subnet: n.subnet().to_string(),
         mask: n.mask().map(|m| m.to_string()),
@@ -69,6 +78,8 @@ fn member(m: &MemberStatus, peers: &[PeerState], networks: &[Network], own_url: 
         is_local: m.local,
         up: m.heard,
         vote: m.vote,
+        product_version,
+        product_warning,
         round_trip_us: peer.filter(|p| p.round_trip_nanos > 0).map(|p| p.round_trip_nanos / 1000),
         networks: networks.iter().filter(|n| address.is_some_and(|a| n.holds(a))).map(shown).collect(),
     }

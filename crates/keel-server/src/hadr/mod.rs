@@ -225,7 +225,9 @@ impl Hadr for Replication {
 
     fn validate_cluster(&self) -> keel_types::error::Result<hadr::cluster::ClusterReport> {
         let log_dir = self.engine()?.options().data_dir.join("log");
-        let report = validation::report(&self.groups.validate());
+        let found = self.groups.validate();
+        let members = cluster::state(self).map(|c| c.members).unwrap_or_default();
+        let report = validation::report(&found, &members);
         Ok(validation::keep(report, &log_dir, self.groups.server_name()))
     }
 

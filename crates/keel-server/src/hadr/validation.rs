@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use keel_group::{Latency, MemberCheck};
-use keel_sql::hadr::cluster::{ClusterCheck, ClusterReport};
+use keel_sql::hadr::cluster::{ClusterCheck, ClusterMember, ClusterReport};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -77,9 +77,14 @@ fn judge(found: &MemberCheck) -> Vec<ClusterCheck> {
     checks
 }
 
-/// The lines of the report. A member or a way that is missing is one of them.
-pub(super) fn report(found: &[MemberCheck]) -> ClusterReport {
+/// The lines of the report. A member or a way that is missing is one of them, and so is a member that runs another version.
+pub(super) fn report(found: &[MemberCheck], members: &[ClusterMember]) -> ClusterReport {
     let mut checks: Vec<ClusterCheck> = found.iter().flat_map(judge).collect();
+    let version = |m: &ClusterMember| {
+        let (member, text) = (m.name.clone(), m.product_warning.clone()?);
+        Some(ClusterCheck { member, check: "version", other: None, measured: None, verdict: "WARNING", text })
+    };
+    checks.extend(members.iter().filter_map(version));
     for one in found.iter().filter(|c| c.measured.is_some()) {
         for two in found.iter().filter(|c| c.measured.is_some() && c.name != one.name) {
             let ways = one.measured.iter().flat_map(|m| &m.round_trips);
@@ -148,6 +153,7 @@ pub(super) fn keep(mut report: ClusterReport, log_dir: &Path, from: &str) -> Clu
 mod tests {
     use super::*;
     use keel_group::{Measurement, RoundTrip};
+    use keel_sql::hadr::cluster::MemberType;
 
     fn latency(p99_us: u64) -> Latency {
         Latency { samples: 9, p50_us: 1, p99_us, max_us: p99_us }
@@ -172,7 +178,19 @@ mod tests {
         let silent = MemberCheck { name: "C".into(), measured: None, error: Some("away".into()) };
         let one = found("A", 900, &[("B", Some(25_000), 0)]);
         let two = found("B", 600_000, &[]);
-        let report = report(&[one, two, silent]);
+        let behind = ClusterMember {
+            name: "B".into(),
+            endpoint_url: String::new(),
+            kind: MemberType::Node,
+            is_local: false,
+            up: true,
+            vote: true,
+            round_trip_us: None,
+            product_version: Some("0.0.9".into()),
+            product_warning: Some("B is behind".into()),
+            networks: Vec::new(),
+        };
+        let report = report(&[one, two, silent], &[behind]);
         let told: Vec<_> = report
             .checks
             .iter()
@@ -185,16 +203,17 @@ mod tests {
                 ("A", "round trip", Some("B"), "WARNING"),
                 ("B", "log write", None, "FAILED"),
                 ("C", "connection", None, "FAILED"),
+                ("B", "version", None, "WARNING"),
                 ("B", "round trip", Some("A"), "FAILED"),
             ]
         );
         let page = page(&report, "A");
-        assert!(page.contains(": FAILED\n") && page.lines().count() == 8, "{page}");
+        assert!(page.contains(": FAILED\n") && page.lines().count() == 9, "{page}");
     }
 
     #[test]
     fn a_message_without_an_answer_is_a_failure() {
-        let report = report(&[found("A", 1, &[("B", Some(5), 1)]), found("B", 1, &[("A", Some(5), 0)])]);
+        let report = report(&[found("A", 1, &[("B", Some(5), 1)]), found("B", 1, &[("A", Some(5), 0)])], &[]);
         let verdicts: Vec<_> = report.checks.iter().map(|c| c.verdict).collect();
         assert_eq!(verdicts, ["OK", "FAILED", "OK", "OK"]);
     }

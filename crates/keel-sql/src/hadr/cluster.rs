@@ -76,6 +76,10 @@ pub struct ClusterMember {
     pub vote: bool,
     /// The last round trip from here, microseconds.
     pub round_trip_us: Option<u64>,
+    /// Which version of the product it runs; `None` while it is not connected, or does not tell.
+    pub product_version: Option<String>,
+    /// How that stands to this instance's, in words; `None` where it is the same, or is not known.
+    pub product_warning: Option<String>,
     /// The networks it is reached over from here.
     pub networks: Vec<ClusterNetwork>,
 }

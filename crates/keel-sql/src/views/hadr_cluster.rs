@@ -41,7 +41,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("cluster_id", GUID), ("cluster_name", NAME), ("generation", BIG), ("quorum_state_desc", VARCHAR50), ("votes", INT),
         ("votes_heard", INT), ("votes_needed", INT), ("leader", N256), ("holds_lease", BIT), ("member_name", N256),
         ("endpoint_url", N256), ("member_type_desc", DESC), ("is_local", BIT), ("is_up", BIT), ("has_vote", BIT),
-        ("round_trip_us", BIG),
+        ("round_trip_us", BIG), ("product_version", N128), ("product_warning", TEXT),
     ], members_in_full),
     view("dm_keel_failovers", &[
         ("began_utc", DATE), ("group_name", NAME), ("from_replica", N256), ("to_replica", N256), ("kind", DESC), ("cause", TEXT),
@@ -107,6 +107,7 @@ fn members_in_full(cx: &ViewContext<'_>) -> Rows {
         row.push(bit(c.holds_lease));
         row.extend([text(m.name.as_str()), text(m.endpoint_url.as_str()), text(m.kind.word())]);
         row.extend([bit(m.is_local), bit(m.up), bit(m.vote), m.round_trip_us.map_or(NULL, number)]);
+        row.extend([&m.product_version, &m.product_warning].map(|t| t.as_deref().map_or(NULL, text)));
         row
     };
     c.members.iter().map(row).collect()

@@ -493,6 +493,8 @@ impl Hadr for Fake {
             up,
             vote: true,
             round_trip_us: (!is_local && up).then_some(150),
+            product_version: up.then(|| "0.1.0".to_owned()),
+            product_warning: None,
             networks: vec![ClusterNetwork {
                 subnet: "10.0.0.0".to_owned(),
                 mask: Some("255.0.0.0".to_owned()),
