@@ -9,8 +9,6 @@ use keel_parser::ast::{self, AlterDatabaseAction};
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// Boolean options that are remembered and reported, and otherwise have no effect here: what they switch is either always
 /// on, always off, or concerns something that does not exist in this engine.
@@ -136,6 +134,7 @@ impl Runner<'_> {
                 return Err(hadr::errors::drop_mirrored(name));
             }
             self.not_a_member(name, |d| hadr::errors::drop_refused(d))?;
+            self.let_go();
             self.info.engine.drop_database(name)?;
         }
         Ok(())
@@ -172,14 +171,13 @@ impl Runner<'_> {
                     return Err(errors::warm_standby(entry.name()));
                 }
                 self.check_containment(&entry, options)?;
-                let mut settings = (**entry.picture().settings()).clone();
+                let now = entry.picture();
+                let mut then = (**now.settings()).clone();
                 for option in options {
-                    set_option(&mut settings, option)?;
+                    set_option(&mut then, option)?;
                     self.warn_of_idle(option);
                 }
-                if settings.user_access == "SINGLE_USER" || settings.offline {
-                    self.make_exclusive(&entry, termination.as_ref())?;
-                }
+                let _changing = self.make_way(&entry, now.settings(), &then, termination.as_ref())?;
                 entry.change_settings(|settings| options.iter().try_for_each(|o| set_option(settings, o)))
             }
             AlterDatabaseAction::Collate(name) => {
@@ -237,52 +235,6 @@ impl Runner<'_> {
             let text = format!("The option '{}' is remembered; it has no effect in Evenkeel.", option.name);
             self.report(&SqlError::new(40517, 10, 1, text));
         }
-    }
-
-    /// Waits until no other session uses the database, or ends those that do.
-    fn make_exclusive(
-        &self,
-        entry: &Arc<DatabaseEntry>,
-        termination: Option<&ast::Termination>,
-    ) -> Result<()> {
-        let me = self.info.shared.id;
-        let others = || {
-            self.info
-                .engine
-                .sessions
-                .all()
-                .into_iter()
-                .filter(|s| s.id != me && s.database.load(Ordering::Relaxed) == entry.id.0)
-                .collect::<Vec<_>>()
-        };
-        match termination {
-            Some(ast::Termination::NoWait) if !others().is_empty() => {
-                return Err(SqlError::new(
-                    5070,
-                    16,
-                    2,
-                    format!(
-                        "Database state cannot be changed while other users are using the database '{}'.",
-                        entry.name()
-                    ),
-                ));
-            }
-            Some(ast::Termination::RollbackImmediate | ast::Termination::RollbackAfter { .. }) => {
-                for other in others() {
-                    self.info.engine.sessions.kill(other.id);
-                }
-                return Ok(());
-            }
-            _ => {}
-        }
-        while !others().is_empty() {
-            use keel_query::SessionInfo as _;
-            if self.info.cancelled() {
-                return Err(errors::cancelled());
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(())
     }
 }
 

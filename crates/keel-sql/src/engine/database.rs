@@ -53,6 +53,8 @@ pub struct DatabaseEntry {
     pub transactions: AtomicU64,
     /// Transactions that are open.
     pub open_transactions: AtomicU32,
+    /// The session that changes its state, 0 when none does.
+    pub(super) changed_by: AtomicU32,
     dropped: AtomicBool,
     restoring: AtomicU8,
     /// Commits made as a group's primary, how long their sessions waited, and the longest wait, nanoseconds.
@@ -248,6 +250,7 @@ impl DatabaseEntry {
             users: AtomicU32::new(0),
             transactions: AtomicU64::new(0),
             open_transactions: AtomicU32::new(0),
+            changed_by: AtomicU32::new(0),
             dropped: AtomicBool::new(false),
             restoring: AtomicU8::new(Restoring::No as u8),
             group_commits: Default::default(),

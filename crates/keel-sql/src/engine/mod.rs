@@ -20,6 +20,7 @@ mod secrets;
 mod server;
 mod snapshots;
 mod told;
+mod users;
 
 pub use current::{Before, Current, StatementAt};
 pub use database::{DatabaseEntry, OpenTransaction, Restoring};
@@ -31,6 +32,8 @@ pub use server::StoredDatabase;
 pub use snapshots::StoredSnapshot;
 pub(crate) use snapshots::{RAISED as RAISED_BY_SNAPSHOTS, cannot_revert, not_of_a_snapshot};
 pub use told::{ErrorCounts, Told};
+pub(crate) use users::{Changing, look_again};
+pub use users::{OpenIn, Visit};
 
 use crate::cache::ProgramCache;
 use crate::catalog::{CatalogObject, DatabaseSettings};
@@ -518,7 +521,7 @@ impl Engine {
             return self.drop_open_snapshot(&entry, snapshot);
         }
         self.has_no_snapshots(entry.id, "drop")?;
-        if entry.users.load(Ordering::Acquire) > 0 {
+        if !self.is_left_alone(&entry) {
             return Err(errors::database_in_use(name));
         }
         let master = self.database_by_id(MASTER).expect("master is always open");

@@ -8,7 +8,7 @@ pub use work::{Vote, Work};
 
 use super::log_mark::LogMark;
 use super::points::Points;
-use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB, Visit};
 use crate::errors;
 use crate::linked::Links;
 use crate::map::txn_error;
@@ -54,6 +54,8 @@ struct Open {
     /// Once it has tracked or captured changes.
     changes: Option<Changes>,
     _counted: OpenTransaction,
+    /// As others see it; none of one that no session works in.
+    visit: Option<Visit>,
 }
 
 /// Tracked and captured changes of a transaction in a database. Where it gets its place among others' is looked up before its own changes
@@ -199,6 +201,10 @@ impl TxnSet {
             let intent = self.shared.login.read_only_intent;
             crate::hadr::access::session(&hadr.state(), &entry.name(), intent)?;
         }
+        let visit = match database {
+            TABLE_VARIABLES => None,
+            _ => Some(self.engine.visit(&entry, &self.shared)?),
+        };
         entry.store.wait_for_term_start();
         let point = self.points.read_point(&entry).filter(|_| database != TABLE_VARIABLES);
         let version = entry.version();
@@ -219,7 +225,7 @@ impl TxnSet {
         txn.set_agent(self.agent());
         apply(&mut txn, level, self.lock_timeout_ms, self.deadlock_priority);
         let counted = entry.count_transaction();
-        self.open.push(Open { database, entry, version, txn, changes: None, _counted: counted });
+        self.open.push(Open { database, entry, version, txn, changes: None, _counted: counted, visit });
         Ok(self.open.len() - 1)
     }
 
