@@ -63,7 +63,8 @@ fn make_shop(node: &Instance) {
 /// Runs a script that must come to its end, and that says what became of the others.
 fn throws_out(node: &Instance, script: &str) {
     let output = node.sql(&["-Q", script]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{script}: {said}");
     let end = "Nonqualified transactions are being rolled back. Estimated rollback completion: 100%.";
     assert!(said.contains(end), "{script}: {said}");

@@ -59,7 +59,8 @@ impl Runner<'_> {
         termination: Option<&Termination>,
     ) -> Result<Option<Changing<'a>>> {
         let me = self.info.shared.id;
-        let ends = matches!(termination, Some(Termination::RollbackImmediate | Termination::RollbackAfter { .. }));
+        let ends =
+            matches!(termination, Some(Termination::RollbackImmediate | Termination::RollbackAfter { .. }));
         let mut leaving = Leaving::between(now, then);
         if now.user_access == "SINGLE_USER" && !self.info.engine.users_besides(entry.id, me).is_empty() {
             if !ends {
@@ -91,7 +92,12 @@ impl Runner<'_> {
     }
 
     /// Those who do not go by themselves are ended after so many looks.
-    fn wait_for_leaving(&mut self, entry: &Arc<DatabaseEntry>, leaving: Leaving, patience: u64) -> Result<()> {
+    fn wait_for_leaving(
+        &mut self,
+        entry: &Arc<DatabaseEntry>,
+        leaving: Leaving,
+        patience: u64,
+    ) -> Result<()> {
         let mut ended = 0;
         for look in 0.. {
             let staying = self.staying(entry, leaving);
