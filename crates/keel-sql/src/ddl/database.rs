@@ -1,6 +1,6 @@
 //! CREATE, ALTER and DROP DATABASE.
 
-use crate::catalog::DatabaseSettings;
+use crate::catalog::{DatabaseSettings, DelayedDurability};
 use crate::engine::{DatabaseEntry, Restoring, not_of_a_snapshot};
 use crate::errors;
 use crate::hadr;
@@ -27,7 +27,6 @@ const FLAGS: &[&str] = &[
     "CURSOR_CLOSE_ON_COMMIT",
     "DATE_CORRELATION_OPTIMIZATION",
     "DB_CHAINING",
-    "DELAYED_DURABILITY",
     "HONOR_BROKER_PRIORITY",
     "MIXED_PAGE_ALLOCATION",
     "NESTED_TRIGGERS",
@@ -63,14 +62,8 @@ const FLAGS: &[&str] = &[
 const REFUSED: &[&str] = &["LEDGER", "FILESTREAM", "ENABLE_BROKER", "NEW_BROKER"];
 
 /// Options that are remembered and do nothing when they are on, which whoever sets them should know.
-const IDLE: &[&str] = &[
-    "AUTO_CLOSE",
-    "AUTO_SHRINK",
-    "AUTOMATIC_TUNING",
-    "DATE_CORRELATION_OPTIMIZATION",
-    "DELAYED_DURABILITY",
-    "QUERY_STORE",
-];
+const IDLE: &[&str] =
+    &["AUTO_CLOSE", "AUTO_SHRINK", "AUTOMATIC_TUNING", "DATE_CORRELATION_OPTIMIZATION", "QUERY_STORE"];
 
 /// What a database may not be set to while it is in an availability group or mirrored.
 const NOT_FOR_MEMBERS: &[&str] =
@@ -238,6 +231,10 @@ impl Runner<'_> {
     }
 }
 
+fn not_understood(word: &str) -> Box<SqlError> {
+    SqlError::new(102, 15, 1, format!("Incorrect syntax near '{word}'."))
+}
+
 fn is_off(option: &ast::Opt) -> bool {
     match &option.value {
         ast::OptValue::Off => true,
@@ -283,11 +280,15 @@ fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> 
             let factor = if unit.starts_with("MINUTE") { 60 } else { 1 };
             settings.target_recovery_seconds = (number.unwrap_or(60).max(0) * factor) as u32;
         }
+        "DELAYED_DURABILITY" => {
+            let known = DelayedDurability::ALL.into_iter().find(|(_, name)| *name == word);
+            settings.delayed_durability = known.ok_or_else(|| not_understood(&word))?.0;
+        }
         "CONTAINMENT" => {
             let partial = match word.as_str() {
                 "PARTIAL" => true,
                 "NONE" => false,
-                _ => return Err(SqlError::new(102, 15, 1, format!("Incorrect syntax near '{word}'."))),
+                _ => return Err(not_understood(&word)),
             };
             settings.flags.insert(option.name.to_string(), partial);
         }

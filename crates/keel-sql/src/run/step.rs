@@ -77,7 +77,7 @@ impl Runner<'_> {
             Op::Begin(name, mark, distributed) => {
                 self.begin(frame, name.as_ref(), mark.as_ref(), *distributed)?;
             }
-            Op::Commit(name) => self.commit_op(frame, name.as_ref())?,
+            Op::Commit(name, delayed) => self.commit_op(frame, name.as_ref(), *delayed)?,
             Op::Rollback(name) => self.rollback_op(frame, name.as_ref())?,
             Op::Save(name) => self.save(frame, name)?,
             Op::DeclareCursor(c) => self.declare_cursor(program, frame, c)?,

@@ -116,7 +116,11 @@ impl Runner<'_> {
         Ok(())
     }
 
-    pub(super) fn commit_op(&mut self, _frame: &Frame, _name: Option<&NameSource>) -> Result<()> {
+    /// `delayed`: WITH (DELAYED_DURABILITY = ON), of which only the outermost COMMIT is asked.
+    pub(super) fn commit_op(&mut self, _: &Frame, _: Option<&NameSource>, delayed: bool) -> Result<()> {
+        if let Some(set) = self.own_txns() {
+            set.ask_to_delay(delayed);
+        }
         self.commit_one()?;
         self.succeed_in_transaction();
         self.done(None, command::COMMIT);

@@ -34,6 +34,8 @@ pub struct TxnSet {
     links: Arc<Links>,
     /// WITH MARK.
     log_mark: Option<LogMark>,
+    /// COMMIT … WITH (DELAYED_DURABILITY = ON).
+    asked_to_delay: bool,
     /// Statements that change rows and are not done, outermost first.
     statements: Vec<Statement>,
 }
@@ -128,6 +130,7 @@ impl TxnSet {
             points: Arc::default(),
             links: Arc::default(),
             log_mark: None,
+            asked_to_delay: false,
             statements: Vec::new(),
         }
     }
@@ -137,6 +140,11 @@ impl TxnSet {
         let first = self.log_mark.is_none();
         self.log_mark.get_or_insert(mark);
         first
+    }
+
+    /// The next commit says whether it may be answered before it is durable.
+    pub fn ask_to_delay(&mut self, delay: bool) {
+        self.asked_to_delay = delay;
     }
 
     /// Where it reads in databases that are copies.
@@ -264,6 +272,7 @@ impl TxnSet {
     pub fn rollback(&mut self) {
         self.end_statements();
         self.log_mark = None;
+        self.asked_to_delay = false;
         self.links.rollback();
         for index in (0..self.open.len()).rev() {
             if self.open[index].database != TABLE_VARIABLES {
