@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// The first line that is numbers only.
 fn numbers(session: &mut Session, query: &str) -> Vec<u64> {
     let said = well(session, query);
-    let parsed = |line: &str| line.split('|').map(|cell| cell.trim().parse().ok()).collect::<Option<Vec<u64>>>();
+    let parsed =
+        |line: &str| line.split('|').map(|cell| cell.trim().parse().ok()).collect::<Option<Vec<u64>>>();
     said.lines().find_map(parsed).unwrap_or_else(|| panic!("{said}"))
 }
 
@@ -32,7 +33,10 @@ fn with_table(disk: &Arc<SimDisk>, setting: &str) -> (Arc<Engine>, Session, Sess
     let (mut one, two) = (connect(&engine), connect(&engine));
     well(&mut one, "CREATE DATABASE d");
     well(&mut one, "CREATE TABLE d.dbo.t (a int NOT NULL PRIMARY KEY)");
-    well(&mut one, &format!("ALTER DATABASE d SET DELAYED_DURABILITY = {setting}, ALLOW_SNAPSHOT_ISOLATION ON"));
+    well(
+        &mut one,
+        &format!("ALTER DATABASE d SET DELAYED_DURABILITY = {setting}, ALLOW_SNAPSHOT_ISOLATION ON"),
+    );
     (engine, one, two)
 }
 
@@ -128,13 +132,19 @@ fn some_are_fully_durable_in_any_case() {
 fn it_is_asked_for_transaction_by_transaction() {
     let disk = SimDisk::new();
     let (_engine, mut one, _) = with_table(&disk, "ALLOWED");
-    well(&mut one, "BEGIN TRAN; BEGIN TRAN; INSERT d.dbo.t VALUES (1); COMMIT WITH (DELAYED_DURABILITY = ON); COMMIT");
+    well(
+        &mut one,
+        "BEGIN TRAN; BEGIN TRAN; INSERT d.dbo.t VALUES (1); COMMIT WITH (DELAYED_DURABILITY = ON); COMMIT",
+    );
     assert_eq!(left(&disk), 1);
     let said = run(&mut one, "COMMIT WITH (DELAYED_DURABILITY = ON)");
     assert!(said.contains("3902"), "{said}");
     well(&mut one, &of(PLAIN, 2));
     assert_eq!(left(&disk), 2);
-    well(&mut one, "BEGIN TRAN; INSERT d.dbo.t VALUES (3); COMMIT WITH (DELAYED_DURABILITY = ON); INSERT d.dbo.t VALUES (4)");
+    well(
+        &mut one,
+        "BEGIN TRAN; INSERT d.dbo.t VALUES (3); COMMIT WITH (DELAYED_DURABILITY = ON); INSERT d.dbo.t VALUES (4)",
+    );
     assert_eq!(left(&disk), 4);
 }
 
@@ -164,10 +174,8 @@ fn a_power_cut_takes_the_last_ones() {
         drop((one, engine));
         for tear in [Tear::LoseAll, Tear::KeepAll, Tear::Random(step)] {
             let again = open(&disk.crash(tear));
-            let found = numbers(
-                &mut connect(&again),
-                "SELECT COUNT(*) AS n, ISNULL(MAX(a), 0) AS last FROM d.dbo.t",
-            );
+            let found =
+                numbers(&mut connect(&again), "SELECT COUNT(*) AS n, ISNULL(MAX(a), 0) AS last FROM d.dbo.t");
             assert_eq!(found[0], found[1], "{step} {tear:?}: a hole");
             assert!(found[0] >= durable, "{step} {tear:?}: {found:?}, {durable} were durable");
             lost += u64::from(found[0] < told);
