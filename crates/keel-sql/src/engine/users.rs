@@ -137,9 +137,9 @@ impl Engine {
         if entry.is_changed_by_another(session) {
             return Ok(false);
         }
-        if entry.picture().settings().user_access == "SINGLE_USER"
-            && !self.users_besides(entry.id, session).is_empty()
-        {
+        // Whoever put it there has waited until it was durable, or is still changing it.
+        let for_one = entry.picture.load().settings().user_access == "SINGLE_USER";
+        if for_one && !self.users_besides(entry.id, session).is_empty() {
             return Err(errors::one_user_only(entry.name()));
         }
         Ok(true)

@@ -78,9 +78,12 @@ impl Runner<'_> {
             state.doomed = false;
             state.of_statement = false;
             let descriptor = state.descriptor;
+            state.count = 1;
             drop(state);
-            self.let_go();
-            self.info.transaction.borrow_mut().count = 1;
+            // What an expression outside a transaction left open must not become part of this one.
+            if let Some(set) = self.own_txns() {
+                set.rollback();
+            }
             self.info.shared.transaction_id.store(descriptor, Ordering::Relaxed);
             self.info.shared.transaction_began.store(self.info.engine.now_local(), Ordering::Relaxed);
             self.note_count();
@@ -94,12 +97,12 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Ends what an expression outside a transaction left open: it must not become part of one that begins, nor keep a database in use.
+    /// Ends what an expression outside a transaction left open, so that it keeps no database in use.
     pub(crate) fn let_go(&mut self) {
         if self.info.transaction.borrow().count == 0
             && let Some(set) = self.own_txns()
         {
-            set.rollback();
+            set.end_reading();
         }
     }
 

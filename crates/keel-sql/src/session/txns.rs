@@ -282,6 +282,16 @@ impl TxnSet {
         self.points.retain(|_| false);
     }
 
+    /// Ends transactions that have only read.
+    pub fn end_reading(&mut self) {
+        for index in (0..self.open.len()).rev() {
+            let open = &self.open[index];
+            if open.database != TABLE_VARIABLES && !open.txn.has_writes() {
+                self.open.swap_remove(index).txn.rollback();
+            }
+        }
+    }
+
     /// What the statements under way did is decided.
     fn end_statements(&mut self) {
         self.statements.iter_mut().for_each(|s| s.over = true);

@@ -25,8 +25,8 @@ struct Committing {
     undecided: Option<Deciding>,
     /// The same, afterwards, with the first database.
     decided: Option<(Deciding, Arc<DatabaseEntry>)>,
-    /// What is in the logs, and not waited for.
-    waiting: SmallVec<[(Commit, Arc<DatabaseEntry>); 2]>,
+    /// What is in the logs, and not waited for; whether it wrote something there.
+    waiting: SmallVec<[(Commit, Arc<DatabaseEntry>, bool); 2]>,
     /// Databases that have the mark, and where.
     marked: Vec<(Arc<str>, Lsn)>,
     failed: Option<Box<SqlError>>,
@@ -100,8 +100,8 @@ impl TxnSet {
             self.commit_one(&mut doing, open);
         }
         self.points.retain(|_| false);
-        for (commit, entry) in std::mem::take(&mut doing.waiting) {
-            let done = if later && entry.delays_commits(asked_to_delay) {
+        for (commit, entry, writes) in std::mem::take(&mut doing.waiting) {
+            let done = if later && writes && entry.delays_commits(asked_to_delay) {
                 commit.delay();
                 Ok(())
             } else if later && !commit.is_durable() {
@@ -183,7 +183,7 @@ impl TxnSet {
             *self.shared.last_commit.lock() = Some((database, commit.lsn().0));
         }
         let Some(deciding) = doing.undecided.take() else {
-            doing.waiting.push((commit, entry));
+            doing.waiting.push((commit, entry, writes));
             return;
         };
         match wait(commit, &entry) {
