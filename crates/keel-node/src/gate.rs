@@ -9,6 +9,9 @@
 //! Each stretch of time as a writer is a **term**. Who committed in a term that is over gets the answer of that term: done,
 //! if the cap had reached it, else in doubt ([`TxnError::InDoubt`]); never the answer of a later one, whose log may be
 //! another at the same position.
+//!
+//! A commit with delayed durability goes around the gate: it is **told** at once, and seen. Snapshots are taken there or above, while
+//! checkpoints, backups and other copies know of nothing that has not come through the gate. The end of a term ends that, too.
 
 use crate::error::TxnError;
 use keel_base::Lsn;
@@ -27,6 +30,8 @@ pub(crate) struct Gate {
     cap: AtomicU64,
     /// The term in which commits are made; 0 when none are.
     term: AtomicU64,
+    /// Commits up to here were acknowledged in this term though they may be durable nowhere; 0 when none were.
+    told: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -59,7 +64,12 @@ impl Gate {
     /// The gate of a database that stands alone (term 1), or of one that may not write (term 0).
     pub(crate) fn new(writes: bool) -> Gate {
         let (cap, term) = if writes { (u64::MAX, 1) } else { (0, 0) };
-        Gate { cap: AtomicU64::new(cap), term: AtomicU64::new(term), state: Mutex::new(State::default()) }
+        Gate {
+            cap: AtomicU64::new(cap),
+            term: AtomicU64::new(term),
+            told: AtomicU64::new(0),
+            state: Mutex::new(State::default()),
+        }
     }
 
     /// The cap on what may be acknowledged and seen.
@@ -72,6 +82,20 @@ impl Gate {
     #[inline]
     pub(crate) fn term(&self) -> u64 {
         self.term.load(Ordering::Relaxed)
+    }
+
+    /// A commit of `term` is acknowledged before it comes through here, and may be seen; unless the term is over.
+    pub(crate) fn tell(&self, lsn: Lsn, term: u64) {
+        let _state = self.state.lock();
+        if self.term.load(Ordering::Acquire) == term {
+            self.told.fetch_max(lsn.0, Ordering::AcqRel);
+        }
+    }
+
+    /// Up to where commits were told; see [`Gate::tell`].
+    #[inline]
+    pub(crate) fn told(&self) -> Lsn {
+        Lsn(self.told.load(Ordering::Acquire))
     }
 
     /// Opens a term in which commits wait for `cap`.
@@ -109,6 +133,7 @@ impl Gate {
         let mut state = self.state.lock();
         let term = self.term.swap(0, Ordering::AcqRel);
         let cap = Lsn(self.cap.swap(0, Ordering::AcqRel));
+        self.told.store(0, Ordering::Release);
         // Asked for last: whoever was answered before has seen no more than this.
         let agreed = cap.min(hardened());
         if term != 0 {
@@ -212,6 +237,22 @@ mod tests {
         assert!(!gate.raise_cap(Lsn(200), || panic!("nobody is waited for any more")));
         gate.end_term(&|| Lsn(500), "fenced");
         assert!(!gate.raise_cap(Lsn(200), || panic!("nobody writes any more")));
+    }
+
+    #[test]
+    fn what_was_told_ends_with_its_term() {
+        let gate = Gate::new(true);
+        gate.tell(Lsn(100), 1);
+        gate.tell(Lsn(80), 1);
+        assert_eq!(gate.told(), Lsn(100));
+        gate.end_term(&|| Lsn(50), "fenced");
+        gate.tell(Lsn(110), 1);
+        assert_eq!(gate.told(), Lsn::ZERO);
+        gate.begin_term(2, Lsn(50));
+        gate.tell(Lsn(110), 1);
+        assert_eq!(gate.told(), Lsn::ZERO, "it was another term's");
+        gate.tell(Lsn(60), 2);
+        assert_eq!(gate.told(), Lsn(60));
     }
 
     #[test]

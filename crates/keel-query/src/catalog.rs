@@ -385,6 +385,9 @@ pub struct TableDef {
     /// Change data capture: its instances, two at most.
     #[serde(default)]
     pub captures: Vec<CaptureDef>,
+    /// LOCK_ESCALATION.
+    #[serde(default)]
+    pub lock_escalation: LockEscalation,
     /// The tables of an indexed view whose rows these are; of any other table there are none.
     #[serde(default)]
     pub view_of: Vec<ObjectId>,
@@ -396,6 +399,27 @@ pub struct TableDef {
     pub created: i64,
     /// modify_date.
     pub modified: i64,
+}
+
+/// Whether a statement that adds many rows asks for the table's lock instead of theirs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LockEscalation {
+    /// It does.
+    #[default]
+    Table,
+    /// It does not.
+    Disable,
+    /// As `Table`: partitions have no locks of their own.
+    Auto,
+}
+
+impl LockEscalation {
+    /// In the order of the catalog's numbers, with their names.
+    pub const ALL: [(LockEscalation, &'static str); 3] = [
+        (LockEscalation::Table, "TABLE"),
+        (LockEscalation::Disable, "DISABLE"),
+        (LockEscalation::Auto, "AUTO"),
+    ];
 }
 
 /// Kinds of modules.

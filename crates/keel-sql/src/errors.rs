@@ -127,6 +127,10 @@ errors! {
     database_exists(name) = 1801, 16, 3, "Database '{name}' already exists. Choose a different database name.";
     /// DROP DATABASE in use.
     database_in_use(name) = 3702, 16, 4, "Cannot drop database \"{name}\" because it is currently in use.";
+    /// A database in single-user mode.
+    one_user_only(name) = 924, 14, 1, "Database '{name}' is already open and can only have one user at a time.";
+    /// ALTER DATABASE, behind another error.
+    alter_database_failed() = 5069, 16, 1, "ALTER DATABASE statement failed.";
     /// DROP of a system database.
     cannot_drop_system(name) = 3708, 16, 4, "Cannot drop the database '{name}' because it is a system database.";
     /// Undeclared variable.

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Sink, connect, open};
 use keel_base::env::sim::{SimDisk, Tear};
-use keel_sql::Session;
+use keel_sql::{Session, SessionOptions};
 use std::sync::Arc;
 
 fn run(session: &mut Session, sql: &str) -> String {
@@ -181,4 +181,40 @@ fn tracked_changes_are_numbered_wherever_power_is_cut() {
         }
     }
     assert!(seen > 0);
+}
+
+/// RESTRICTED_USER asks those to leave whom it will not let in.
+#[test]
+fn who_is_not_let_in_any_more_has_to_leave() {
+    let engine = open(&SimDisk::new());
+    let mut sa = connect(&engine);
+    let said = run(
+        &mut sa,
+        "CREATE DATABASE shop; CREATE LOGIN bob WITH PASSWORD = 'Pa55word'; CREATE LOGIN ann WITH PASSWORD = 'Pa55word'",
+    );
+    assert!(!said.contains("Msg"), "{said}");
+    run(&mut sa, "USE shop");
+    let said = run(
+        &mut sa,
+        "CREATE USER bob FOR LOGIN bob; CREATE USER ann FOR LOGIN ann; ALTER ROLE db_owner ADD MEMBER ann; USE master",
+    );
+    assert!(!said.contains("Msg"), "{said}");
+    let come = |login: &str| {
+        let options = SessionOptions {
+            login: login.to_owned(),
+            database: "shop".to_owned(),
+            ansi_defaults: true,
+            ..SessionOptions::default()
+        };
+        engine.session(options)
+    };
+    let (ann, bob) = (come("ann").unwrap(), come("bob").unwrap());
+    let restrict = "ALTER DATABASE shop SET RESTRICTED_USER WITH NO_WAIT";
+    let said = run(&mut sa, restrict);
+    assert!(said.contains("Msg 5070") && said.contains("Msg 5069"), "{said}");
+    drop(bob);
+    let said = run(&mut sa, restrict);
+    assert!(!said.contains("Msg"), "{said}");
+    assert!(come("bob").is_err());
+    drop((ann, come("ann").unwrap()));
 }

@@ -7,6 +7,7 @@ use keel_base::{Epoch, Lsn};
 use std::time::Duration;
 
 mod behind;
+mod delayed;
 mod held;
 mod prepared;
 

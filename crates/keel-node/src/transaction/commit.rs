@@ -79,7 +79,7 @@ impl Transaction {
 }
 
 /// A commit, or a prepare, that has its place in the log but may not be durable yet.
-#[must_use = "a commit may be acknowledged only after wait()"]
+#[must_use = "a commit may be acknowledged only after wait() or delay()"]
 pub struct Commit {
     pub(crate) db: Arc<Database>,
     pub(crate) lsn: Lsn,
@@ -111,6 +111,15 @@ impl Commit {
         self.db.ask_for_flush();
     }
 
+    /// Leaves it to become durable soon (delayed durability): it may be acknowledged, and others see it, from now on. Until it is durable here
+    /// a crash, and until its group has it a failover, takes it back, with everything behind it in the log and nothing before it.
+    pub fn delay(self) {
+        if self.term != 0 {
+            self.db.gate.tell(self.lsn, self.term);
+            self.make_durable_soon();
+        }
+    }
+
     /// Returns when it is durable, here and where its group wants it. After an error the commit is in doubt: only
     /// recovery, or the group, can tell.
     pub fn wait(self) -> Result<(), TxnError> {
@@ -119,5 +128,20 @@ impl Commit {
             return Ok(());
         }
         self.db.wait_committed(self.lsn, self.term)
+    }
+}
+
+impl Database {
+    /// Returns when all commits so far are durable, here and where the group wants it, those with
+    /// [delayed durability](Commit::delay) too. On a copy that does not write at once.
+    ///
+    /// # Errors
+    /// Those of [`Commit::wait`].
+    pub fn settle_commits(&self) -> Result<(), TxnError> {
+        let term = self.gate.term();
+        match self.log() {
+            Some(log) if term != 0 => self.wait_committed(log.appended(), term),
+            _ => Ok(()),
+        }
     }
 }

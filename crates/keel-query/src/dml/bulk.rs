@@ -30,9 +30,6 @@ use keel_store::row::RowBuilder;
 use keel_types::{Decimal, Length, SqlType, Value, column};
 use std::sync::Arc;
 
-/// Rows with locks of their own after which the table's lock is asked for instead; the product's threshold.
-const ESCALATION_ROWS: u64 = 5_000;
-
 /// What a bulk insert does differently.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BulkOptions {
@@ -271,8 +268,9 @@ impl BulkInserter {
         buffers: &mut RowBuffers,
         next: &mut NextRow<'_>,
     ) -> Result<RunInfo> {
-        let object = self.target.table.object_id as u32;
-        let mut guard = if self.options.table_lock { Guard::Table(Vec::new()) } else { Guard::Row };
+        if self.options.table_lock {
+            buffers.guard = Guard::Table(Vec::new());
+        }
         let mut row = Taken::default();
         let mut info = RunInfo::default();
         let mut seen = 0u64;
@@ -282,15 +280,9 @@ impl BulkInserter {
                 break;
             }
             seen += 1;
-            if seen.is_multiple_of(ESCALATION_ROWS) && matches!(guard, Guard::Row) {
-                let txn = cx.txn(self.target.table.database)?;
-                let alone = txn.try_lock_table(object, LockMode::Exclusive);
-                if alone.map_err(|e| cx.storage_error(&e))? {
-                    guard = Guard::Table(Vec::new());
-                }
-            }
+            buffers.guard.escalate(&self.target.table, cx, seen)?;
             let given = self.complete(cx, &mut row)?;
-            if self.store(cx, buffers, &row, &mut guard)? {
+            if self.store(cx, buffers, &row)? {
                 info.rows += 1;
                 info.identity = given.or(info.identity);
             }
@@ -315,14 +307,14 @@ impl BulkInserter {
         Ok(given)
     }
 
-    fn store(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, row: &Taken, guard: &mut Guard) -> Result<bool> {
+    fn store(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, row: &Taken) -> Result<bool> {
         let target = &self.target;
         let mut key = std::mem::take(&mut b.key);
         let mut builder = std::mem::take(&mut b.row);
         let stored = row.build(target, &mut builder);
         let written = target
             .clustered_key(cx, target.new_first, &mut key)
-            .and_then(|()| target.insert_stored(cx, b, &key, stored, guard));
+            .and_then(|()| target.insert_stored(cx, b, &key, stored));
         let written = match written {
             Ok(true) => target.capture_stored(cx, b, Operation::Insert, stored).map(|()| true),
             other => other,

@@ -243,7 +243,7 @@ impl<'r> Run<'r> {
         insert.check_identity(&self.plan.target, cx)?;
         if self.plan.in_place {
             while self.info.rows < self.most && source.next(cx)? {
-                self.insert_one(insert, cx)?;
+                self.insert_next(insert, cx)?;
             }
             return Ok(());
         }
@@ -255,9 +255,15 @@ impl<'r> Run<'r> {
         }
         for row in rows {
             restore(cx, &self.plan.carried, &row);
-            self.insert_one(insert, cx)?;
+            self.insert_next(insert, cx)?;
         }
         Ok(())
+    }
+
+    /// One of many.
+    fn insert_next(&mut self, insert: &InsertRow, cx: &mut Cx<'_>) -> Result<()> {
+        self.b.rows.guard.escalate(&self.plan.target.table, cx, self.info.rows)?;
+        self.insert_one(insert, cx)
     }
 
     fn insert_one(&mut self, insert: &InsertRow, cx: &mut Cx<'_>) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The table a statement changes: how its rows, keys and index entries are made, and what must hold of them.
 
 mod entries;
+mod guard;
 mod references;
 mod rules;
 
@@ -24,6 +25,8 @@ use keel_types::{Length, SqlType, Value, cast, column};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
+
+pub(super) use guard::Guard;
 
 pub use entries::IndexKeys;
 
@@ -91,36 +94,10 @@ pub struct RowBuffers {
     pub(super) awaited: Vec<(usize, Box<[u8]>)>,
     /// What the statement did so far.
     pub(crate) sums: Sums,
+    /// What keeps others from the rows that are added.
+    pub(super) guard: Guard,
     /// The running queries of the views over the table.
     pub(super) views: Vec<Option<Box<dyn Operator>>>,
-}
-
-/// What keeps others from a row while it is added.
-pub(super) enum Guard {
-    /// A lock of its own.
-    Row,
-    /// The table's lock; what the load remembers of each tree.
-    Table(Vec<(keel_base::TreeId, keel_node::Loading)>),
-}
-
-impl Guard {
-    fn insert(
-        &mut self,
-        txn: &mut keel_node::Transaction,
-        tree: keel_base::TreeId,
-        key: &[u8],
-        row: &[u8],
-    ) -> std::result::Result<(), keel_node::TxnError> {
-        let Guard::Table(loads) = self else { return txn.insert(tree, key, row) };
-        let at = match loads.iter().position(|(t, _)| *t == tree) {
-            Some(at) => at,
-            None => {
-                loads.push((tree, keel_node::Loading::new(tree)));
-                loads.len() - 1
-            }
-        };
-        txn.load(&mut loads[at].1, key, row)
-    }
 }
 
 fn push_value(row: &mut RowBuilder, v: &Value, ty: &SqlType) {
@@ -397,6 +374,7 @@ impl Target {
     /// A statement begins to change the table with these buffers.
     pub fn begin(&self, b: &mut RowBuffers) {
         b.awaited.clear();
+        b.guard = Guard::Row;
         b.sums.begin(self.indexes.len(), self.table.columns.len(), self.parents.len());
     }
 
@@ -434,7 +412,7 @@ impl Target {
     fn insert_at(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8]) -> Result<bool> {
         let mut builder = std::mem::take(&mut b.row);
         let row = self.stored_row(cx, &mut builder);
-        let result = self.insert_stored(cx, b, key, row, &mut Guard::Row);
+        let result = self.insert_stored(cx, b, key, row);
         b.row = builder;
         result
     }
@@ -447,12 +425,11 @@ impl Target {
         b: &mut RowBuffers,
         key: &[u8],
         row: &[u8],
-        guard: &mut Guard,
     ) -> Result<bool> {
         let database = self.table.database;
         let before = lock_waits();
-        let inserted = guard.insert(cx.txn(database)?, self.clustered.def.tree, key, row);
-        b.sums.row_locks += u64::from(matches!(guard, Guard::Row));
+        let inserted = b.guard.insert(cx.txn(database)?, self.clustered.def.tree, key, row);
+        b.sums.row_locks += u64::from(matches!(b.guard, Guard::Row));
         b.sums.lock_waits += lock_waits() - before;
         match inserted {
             Ok(()) => {}
@@ -470,7 +447,7 @@ impl Target {
             let row = index.entry_row(&self.table, &cx.slots, self.new_first, key, &mut b.entry);
             let txn = cx.txns.transaction(database)?;
             let done = if index.def.unique {
-                guard.insert(txn, index.def.tree, &b.index_key, row)
+                b.guard.insert(txn, index.def.tree, &b.index_key, row)
             } else {
                 txn.put_index(index.def.tree, &b.index_key, row)
             };

@@ -48,6 +48,9 @@ impl Runner<'_> {
         if r.database.is_some() && self.info.transaction.borrow().count > 0 {
             return Err(errors::in_transaction());
         }
+        if r.database.is_some() {
+            self.let_go();
+        }
         if !r.parts.is_empty() {
             return Err(sql_errors::not_supported("RESTORE of single files or pages"));
         }
@@ -154,7 +157,7 @@ impl Runner<'_> {
         let named = made.and_then(|store| {
             // Sessions may have come meanwhile.
             let old = old.as_ref().filter(|old| !old.is_dropped());
-            if old.is_some_and(|old| old.users.load(Ordering::Acquire) > 0) {
+            if old.is_some_and(|old| !self.info.engine.is_left_alone(old)) {
                 let _ = store.close();
                 return Err(errors::in_use());
             }
@@ -230,7 +233,7 @@ impl Runner<'_> {
         }
         // Nobody comes in from here on.
         self.info.engine.set_restoring(entry, Restoring::Closed)?;
-        if entry.users.load(Ordering::Acquire) > 0 {
+        if !self.info.engine.is_left_alone(entry) {
             self.info.engine.set_restoring(entry, Restoring::Standby)?;
             return Err(errors::in_use());
         }
@@ -373,7 +376,7 @@ impl Runner<'_> {
         if self.info.current_database().id == old.id {
             return Err(errors::used_here("RESTORE", name));
         }
-        if old.users.load(Ordering::Acquire) > 0 {
+        if !self.info.engine.is_left_alone(old) {
             return Err(errors::in_use());
         }
         Ok(())

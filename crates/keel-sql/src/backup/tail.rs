@@ -12,7 +12,6 @@ use keel_node::backup::complete;
 use keel_node::{DbError, Role};
 use keel_types::error::Result;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Runner<'_> {
     /// Afterwards the database waits for log, or to be recovered: nobody can use it (927), or it is read. When the backup fails it goes on.
@@ -33,7 +32,7 @@ impl Runner<'_> {
         let engine = Arc::clone(&self.info.engine);
         engine.set_restoring(entry, Restoring::Closed)?;
         let written =
-            end_writing(entry).and_then(|()| self.write_set(entry, media, options, Wanted::Log(chain)));
+            self.end_writing(entry).and_then(|()| self.write_set(entry, media, options, Wanted::Log(chain)));
         if written.is_err() {
             if entry.store.role() != Role::Standalone {
                 complete(&entry.store).map_err(|e| db_error(e, &entry.name()))?;
@@ -43,19 +42,18 @@ impl Runner<'_> {
         }
         self.leave(entry, options.leaves)
     }
-}
-
-/// Nothing is written to the database any more, and all of its log is on the disk.
-fn end_writing(entry: &DatabaseEntry) -> Result<()> {
-    if entry.users.load(Ordering::Acquire) > 0 {
-        return Err(errors::in_use());
+    /// Nothing is written to the database any more, and all of its log is on the disk.
+    fn end_writing(&self, entry: &DatabaseEntry) -> Result<()> {
+        if !self.info.engine.is_left_alone(entry) {
+            return Err(errors::in_use());
+        }
+        entry.save_counters()?;
+        let failed = |e: DbError| db_error(e, &entry.name());
+        let store = &entry.store;
+        let log = store.log().ok_or_else(|| errors::not_this_database(entry.name()))?;
+        log.flush().map_err(|e| failed(e.into()))?;
+        store.enter_group(log.epoch()).map_err(failed)?;
+        store.fence("the tail of the log is backed up");
+        Ok(())
     }
-    entry.save_counters()?;
-    let failed = |e: DbError| db_error(e, &entry.name());
-    let store = &entry.store;
-    let log = store.log().ok_or_else(|| errors::not_this_database(entry.name()))?;
-    log.flush().map_err(|e| failed(e.into()))?;
-    store.enter_group(log.epoch()).map_err(failed)?;
-    store.fence("the tail of the log is backed up");
-    Ok(())
 }

@@ -21,8 +21,9 @@ mod picture;
 mod principal;
 
 pub use object::{
-    CatalogKey, CatalogObject, ChangeRetention, DatabaseSettings, DifferentialBase, LogChain, PropertyDef,
-    SchemaDef, SystemDatabase, decode, encode, object_class, property_class, property_class_of,
+    CatalogKey, CatalogObject, ChangeRetention, DatabaseSettings, DelayedDurability, DifferentialBase,
+    LogChain, PropertyDef, SchemaDef, SystemDatabase, decode, encode, object_class, property_class,
+    property_class_of,
 };
 pub(crate) use overlay::apply_op;
 pub use overlay::{CatalogOp, Overlay};

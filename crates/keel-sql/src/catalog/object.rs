@@ -42,6 +42,8 @@ pub struct DatabaseSettings {
     pub compatibility: u8,
     /// TARGET_RECOVERY_TIME in seconds.
     pub target_recovery_seconds: u32,
+    /// DELAYED_DURABILITY.
+    pub delayed_durability: DelayedDurability,
     /// COLLATE.
     pub collation: String,
     /// Boolean options that are remembered and reported, by upper-case name.
@@ -62,6 +64,33 @@ pub struct DatabaseSettings {
     pub capture: Option<CaptureSettings>,
     /// Which system database of a contained availability group it is. A part of the database, so that copies and restored ones know it.
     pub system: Option<SystemDatabase>,
+}
+
+/// DELAYED_DURABILITY: whether commits are answered before they are durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DelayedDurability {
+    /// None is.
+    #[default]
+    Disabled,
+    /// Those are that say so.
+    Allowed,
+    /// All are.
+    Forced,
+}
+
+impl DelayedDurability {
+    /// In the order of the catalog's numbers, with their names.
+    pub const ALL: [(DelayedDurability, &'static str); 3] = [
+        (DelayedDurability::Disabled, "DISABLED"),
+        (DelayedDurability::Allowed, "ALLOWED"),
+        (DelayedDurability::Forced, "FORCED"),
+    ];
+
+    /// Whether a commit is that says so, or does not.
+    #[must_use]
+    pub fn delays(self, asked: bool) -> bool {
+        self == DelayedDurability::Forced || self == DelayedDurability::Allowed && asked
+    }
 }
 
 /// What a database of a contained availability group is to those in the group's context.
@@ -169,6 +198,7 @@ impl Default for DatabaseSettings {
             offline: false,
             compatibility: 160,
             target_recovery_seconds: 60,
+            delayed_durability: DelayedDurability::Disabled,
             collation: "SQL_Latin1_General_CP1_CI_AS".into(),
             flags: std::collections::BTreeMap::new(),
             created: 0,

@@ -13,7 +13,9 @@ use crate::program::lower::TypeLookup as _;
 use crate::run::{Frame, Runner};
 use crate::session::scope::Scope;
 use keel_parser::ast::{self, AlterTableAction, ConstraintKind, TableElement};
-use keel_query::catalog::{Catalog as _, CheckDef, ColumnDef, DefaultDef, IndexKind, TableDef};
+use keel_query::catalog::{
+    Catalog as _, CheckDef, ColumnDef, DefaultDef, IndexKind, LockEscalation, TableDef,
+};
 use keel_query::mask::MaskDef;
 use keel_query::{CompiledCondition, CompiledExpr};
 use keel_types::error::Result;
@@ -66,6 +68,7 @@ impl Runner<'_> {
             AlterTableAction::Set { options } => match options.as_slice() {
                 [option] if option.name == "ENABLE CHANGE_TRACKING" => self.enable_tracking(table, option),
                 [option] if option.name == "DISABLE CHANGE_TRACKING" => self.disable_tracking(table),
+                [option] if option.name == "LOCK_ESCALATION" => self.set_escalation(table, option),
                 options => self.set_versioning(table, options),
             },
             AlterTableAction::CheckConstraint { validate, enable, names } => {
@@ -86,6 +89,14 @@ impl Runner<'_> {
                 self.switch_tables(program, frame, table, &switch)
             }
         }
+    }
+
+    fn set_escalation(&mut self, table: &TableDef, option: &ast::Opt) -> Result<()> {
+        let word = option.value.text().unwrap_or_default().to_ascii_uppercase();
+        let known = LockEscalation::ALL.into_iter().find(|(_, name)| *name == word);
+        let (lock_escalation, _) =
+            known.ok_or_else(|| SqlError::new(102, 15, 6, format!("Incorrect syntax near '{word}'.")))?;
+        self.replace_table(TableDef { lock_escalation, ..table.clone() }).map(|_| ())
     }
 
     fn alter_add(

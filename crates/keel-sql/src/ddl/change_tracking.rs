@@ -3,6 +3,7 @@
 
 use crate::catalog::ChangeRetention;
 use crate::engine::{DatabaseEntry, MSDB};
+use crate::errors::alter_database_failed;
 use crate::map::txn_error;
 use crate::run::Runner;
 use keel_node::Isolation;
@@ -14,11 +15,6 @@ use std::sync::Arc;
 
 fn error(number: i32, state: u8, text: String) -> Box<SqlError> {
     SqlError::new(number, 16, state, text)
-}
-
-/// 5069: what is behind another error of ALTER DATABASE.
-fn alter_failed() -> Box<SqlError> {
-    error(5069, 1, "ALTER DATABASE statement failed.".to_owned())
 }
 
 /// 3735
@@ -100,7 +96,7 @@ impl Runner<'_> {
             _ => {
                 let text = "Change tracking options for ALTER DATABASE cannot be combined with other ALTER DATABASE options.";
                 self.info.say(error(22114, 1, text.to_owned()));
-                return Err(alter_failed());
+                return Err(alter_database_failed());
             }
         };
         let (given, state) = match &asked {
@@ -112,7 +108,7 @@ impl Runner<'_> {
         let wanted = retention(before.unwrap_or_default(), given, state)?;
         if let Some(refused) = refusal(entry, &asked, before) {
             self.info.say(refused);
-            return Err(alter_failed());
+            return Err(alter_database_failed());
         }
         let wanted = (!matches!(asked, Asked::Off)).then_some(wanted);
         let trees = match entry.picture().settings().change_trees {

@@ -1,6 +1,6 @@
 //! CREATE, ALTER and DROP DATABASE.
 
-use crate::catalog::DatabaseSettings;
+use crate::catalog::{DatabaseSettings, DelayedDurability};
 use crate::engine::{DatabaseEntry, Restoring, not_of_a_snapshot};
 use crate::errors;
 use crate::hadr;
@@ -9,8 +9,6 @@ use keel_parser::ast::{self, AlterDatabaseAction};
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// Boolean options that are remembered and reported, and otherwise have no effect here: what they switch is either always
 /// on, always off, or concerns something that does not exist in this engine.
@@ -29,7 +27,6 @@ const FLAGS: &[&str] = &[
     "CURSOR_CLOSE_ON_COMMIT",
     "DATE_CORRELATION_OPTIMIZATION",
     "DB_CHAINING",
-    "DELAYED_DURABILITY",
     "HONOR_BROKER_PRIORITY",
     "MIXED_PAGE_ALLOCATION",
     "NESTED_TRIGGERS",
@@ -65,14 +62,8 @@ const FLAGS: &[&str] = &[
 const REFUSED: &[&str] = &["LEDGER", "FILESTREAM", "ENABLE_BROKER", "NEW_BROKER"];
 
 /// Options that are remembered and do nothing when they are on, which whoever sets them should know.
-const IDLE: &[&str] = &[
-    "AUTO_CLOSE",
-    "AUTO_SHRINK",
-    "AUTOMATIC_TUNING",
-    "DATE_CORRELATION_OPTIMIZATION",
-    "DELAYED_DURABILITY",
-    "QUERY_STORE",
-];
+const IDLE: &[&str] =
+    &["AUTO_CLOSE", "AUTO_SHRINK", "AUTOMATIC_TUNING", "DATE_CORRELATION_OPTIMIZATION", "QUERY_STORE"];
 
 /// What a database may not be set to while it is in an availability group or mirrored.
 const NOT_FOR_MEMBERS: &[&str] =
@@ -136,6 +127,7 @@ impl Runner<'_> {
                 return Err(hadr::errors::drop_mirrored(name));
             }
             self.not_a_member(name, |d| hadr::errors::drop_refused(d))?;
+            self.let_go();
             self.info.engine.drop_database(name)?;
         }
         Ok(())
@@ -172,14 +164,13 @@ impl Runner<'_> {
                     return Err(errors::warm_standby(entry.name()));
                 }
                 self.check_containment(&entry, options)?;
-                let mut settings = (**entry.picture().settings()).clone();
+                let now = entry.picture();
+                let mut then = (**now.settings()).clone();
                 for option in options {
-                    set_option(&mut settings, option)?;
+                    set_option(&mut then, option)?;
                     self.warn_of_idle(option);
                 }
-                if settings.user_access == "SINGLE_USER" || settings.offline {
-                    self.make_exclusive(&entry, termination.as_ref())?;
-                }
+                let _changing = self.make_way(&entry, now.settings(), &then, termination.as_ref())?;
                 entry.change_settings(|settings| options.iter().try_for_each(|o| set_option(settings, o)))
             }
             AlterDatabaseAction::Collate(name) => {
@@ -238,52 +229,10 @@ impl Runner<'_> {
             self.report(&SqlError::new(40517, 10, 1, text));
         }
     }
+}
 
-    /// Waits until no other session uses the database, or ends those that do.
-    fn make_exclusive(
-        &self,
-        entry: &Arc<DatabaseEntry>,
-        termination: Option<&ast::Termination>,
-    ) -> Result<()> {
-        let me = self.info.shared.id;
-        let others = || {
-            self.info
-                .engine
-                .sessions
-                .all()
-                .into_iter()
-                .filter(|s| s.id != me && s.database.load(Ordering::Relaxed) == entry.id.0)
-                .collect::<Vec<_>>()
-        };
-        match termination {
-            Some(ast::Termination::NoWait) if !others().is_empty() => {
-                return Err(SqlError::new(
-                    5070,
-                    16,
-                    2,
-                    format!(
-                        "Database state cannot be changed while other users are using the database '{}'.",
-                        entry.name()
-                    ),
-                ));
-            }
-            Some(ast::Termination::RollbackImmediate | ast::Termination::RollbackAfter { .. }) => {
-                for other in others() {
-                    self.info.engine.sessions.kill(other.id);
-                }
-                return Ok(());
-            }
-            _ => {}
-        }
-        while !others().is_empty() {
-            use keel_query::SessionInfo as _;
-            if self.info.cancelled() {
-                return Err(errors::cancelled());
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(())
-    }
+fn not_understood(word: &str) -> Box<SqlError> {
+    SqlError::new(102, 15, 1, format!("Incorrect syntax near '{word}'."))
 }
 
 fn is_off(option: &ast::Opt) -> bool {
@@ -331,11 +280,15 @@ fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> 
             let factor = if unit.starts_with("MINUTE") { 60 } else { 1 };
             settings.target_recovery_seconds = (number.unwrap_or(60).max(0) * factor) as u32;
         }
+        "DELAYED_DURABILITY" => {
+            let known = DelayedDurability::ALL.into_iter().find(|(_, name)| *name == word);
+            settings.delayed_durability = known.ok_or_else(|| not_understood(&word))?.0;
+        }
         "CONTAINMENT" => {
             let partial = match word.as_str() {
                 "PARTIAL" => true,
                 "NONE" => false,
-                _ => return Err(SqlError::new(102, 15, 1, format!("Incorrect syntax near '{word}'."))),
+                _ => return Err(not_understood(&word)),
             };
             settings.flags.insert(option.name.to_string(), partial);
         }

@@ -24,7 +24,7 @@ use keel_base::TreeId;
 use keel_parser::ast::{self, ConstraintKind, TableElement};
 use keel_query::catalog::{
     Catalog, CheckDef, ColumnDef, ColumnstoreDef, ComputedDef, DefaultDef, IndexColumn, IndexDef, IndexKind,
-    ObjectId, TableDef,
+    LockEscalation, ObjectId, TableDef,
 };
 use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
@@ -85,6 +85,7 @@ impl<'a> TableBuilder<'a> {
                 history_of: None,
                 change_tracking: None,
                 captures: Vec::new(),
+                lock_escalation: LockEscalation::default(),
                 view_of: Vec::new(),
                 next_column_id: 1,
                 next_ordinal: 0,

@@ -12,7 +12,8 @@ use crate::program::Program;
 use crate::run::{Frame, Runner};
 use keel_parser::ast::{self, AlterTableAction, ColumnDefinition, Opt, OptValue, TableElement};
 use keel_query::catalog::{
-    Catalog as _, ColumnDef, IndexColumn, IndexDef, IndexKind, PeriodDef, TableDef, VersioningDef,
+    Catalog as _, ColumnDef, IndexColumn, IndexDef, IndexKind, LockEscalation, PeriodDef, TableDef,
+    VersioningDef,
 };
 use keel_query::{EntrySort, SessionInfo as _};
 use keel_types::error::Result;
@@ -528,6 +529,7 @@ fn new_history(
         history_of: Some(table.object_id),
         change_tracking: None,
         captures: Vec::new(),
+        lock_escalation: LockEscalation::default(),
         view_of: Vec::new(),
         ..table.clone()
     })

@@ -9,7 +9,6 @@ use keel_node::{Database, DbError, Role};
 use keel_types::error::Result;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// All of its log is applied, and readers see that.
 fn show(entry: &DatabaseEntry) -> std::result::Result<(), DbError> {
@@ -139,13 +138,5 @@ impl Engine {
             let text = format!("Database '{}' cannot be read while it waits for log: {e}", entry.name());
             self.options.log.write(&text);
         }
-    }
-
-    /// Ends the sessions that use a database: its role does not allow them any more. Their transactions roll back, their
-    /// connections close. Returns how many there were.
-    pub fn end_sessions_in(&self, database: DatabaseId) -> usize {
-        let here =
-            self.sessions.all().into_iter().filter(|s| s.database.load(Ordering::Relaxed) == database.0);
-        here.filter(|s| self.sessions.kill(s.id)).count()
     }
 }

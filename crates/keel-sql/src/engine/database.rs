@@ -1,5 +1,6 @@
 //! One database of the instance: its store, its published catalog, its counters.
 
+use super::Restoring;
 use super::history::History;
 use crate::catalog::{
     CatalogKey, CatalogObject, CatalogOp, DatabaseSettings, DifferentialBase, FIRST_USER_OBJECT,
@@ -30,7 +31,7 @@ pub struct DatabaseEntry {
     /// Log and store.
     pub store: Arc<Database>,
     name: RwLock<Arc<str>>,
-    picture: ArcSwap<Picture>,
+    pub(super) picture: ArcSwap<Picture>,
     version: AtomicU64,
     /// The highest version that a picture ever had.
     versions: AtomicU64,
@@ -53,8 +54,10 @@ pub struct DatabaseEntry {
     pub transactions: AtomicU64,
     /// Transactions that are open.
     pub open_transactions: AtomicU32,
+    /// The session that changes its state, 0 when none does.
+    pub(super) changed_by: AtomicU32,
     dropped: AtomicBool,
-    restoring: AtomicU8,
+    pub(super) restoring: AtomicU8,
     /// Commits made as a group's primary, how long their sessions waited, and the longest wait, nanoseconds.
     group_commits: [AtomicU64; 3],
     refreshing: Mutex<()>,
@@ -76,18 +79,6 @@ pub struct DatabaseEntry {
     role_seen: AtomicU8,
     /// Of what it is a snapshot, if it is one.
     snapshot: Option<super::StoredSnapshot>,
-}
-
-/// Whether a database waits for more log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Restoring {
-    /// It does not.
-    #[default]
-    No,
-    /// RESTORE WITH NORECOVERY, or it has left an availability group: nobody can use it.
-    Closed,
-    /// RESTORE WITH STANDBY: it can be read as of the log it has.
-    Standby,
 }
 
 /// What the system tree holds at a point.
@@ -248,6 +239,7 @@ impl DatabaseEntry {
             users: AtomicU32::new(0),
             transactions: AtomicU64::new(0),
             open_transactions: AtomicU32::new(0),
+            changed_by: AtomicU32::new(0),
             dropped: AtomicBool::new(false),
             restoring: AtomicU8::new(Restoring::No as u8),
             group_commits: Default::default(),
@@ -425,56 +417,10 @@ impl DatabaseEntry {
         [0, 1, 2].map(|i| self.group_commits[i].load(Ordering::Relaxed))
     }
 
-    /// It takes nothing but more log, and nobody can use it.
-    #[must_use]
-    pub fn is_restoring(&self) -> bool {
-        self.restoring() == Restoring::Closed
-    }
-
-    /// It takes more log, and can be read between one RESTORE LOG and the next.
-    #[must_use]
-    pub fn is_standby(&self) -> bool {
-        self.restoring() == Restoring::Standby
-    }
-
-    /// Whether statements may name it.
-    ///
-    /// # Errors
-    /// 927 while it waits for log, 942 when it is offline.
-    pub fn may_be_opened(&self) -> Result<()> {
-        if self.is_restoring() {
-            return Err(errors::restoring(self.name()));
-        }
-        if self.picture().settings().offline {
-            return Err(errors::offline(self.name()));
-        }
-        Ok(())
-    }
-
-    /// Whether statements that write are refused (3906): by its settings, between two parts of a restore, on a copy of a group's.
-    #[must_use]
-    pub fn is_read_only(&self) -> bool {
-        self.picture().settings().read_only || self.is_standby() || self.is_copy()
-    }
-
     /// What the jobs of an msdb do and are asked to do.
     #[must_use]
     pub fn agent(&self) -> &Arc<crate::agent::Board> {
         &self.agent
-    }
-
-    /// Whether it waits for more log.
-    #[must_use]
-    pub fn restoring(&self) -> Restoring {
-        match self.restoring.load(Ordering::Acquire) {
-            0 => Restoring::No,
-            1 => Restoring::Closed,
-            _ => Restoring::Standby,
-        }
-    }
-
-    pub(super) fn note_restoring(&self, restoring: Restoring) {
-        self.restoring.store(restoring as u8, Ordering::Release);
     }
 
     /// Counts a transaction that begins, as open until what is returned is dropped.

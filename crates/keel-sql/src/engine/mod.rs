@@ -19,10 +19,12 @@ mod registry;
 mod secrets;
 mod server;
 mod snapshots;
+mod state;
 mod told;
+mod users;
 
 pub use current::{Before, Current, StatementAt};
-pub use database::{DatabaseEntry, OpenTransaction, Restoring};
+pub use database::{DatabaseEntry, OpenTransaction};
 pub use encryption::{Unopened, thumbprint};
 pub use load::{Load, LoadRecord};
 pub use logins::{DatabaseUser, LoginRecord, Logins};
@@ -30,7 +32,10 @@ pub use registry::{SessionShared, Sessions, Status, Traffic, Usage, add};
 pub use server::StoredDatabase;
 pub use snapshots::StoredSnapshot;
 pub(crate) use snapshots::{RAISED as RAISED_BY_SNAPSHOTS, cannot_revert, not_of_a_snapshot};
+pub use state::Restoring;
 pub use told::{ErrorCounts, Told};
+pub(crate) use users::{Changing, look_again};
+pub use users::{OpenIn, Visit};
 
 use crate::cache::ProgramCache;
 use crate::catalog::{CatalogObject, DatabaseSettings};
@@ -518,7 +523,7 @@ impl Engine {
             return self.drop_open_snapshot(&entry, snapshot);
         }
         self.has_no_snapshots(entry.id, "drop")?;
-        if entry.users.load(Ordering::Acquire) > 0 {
+        if !self.is_left_alone(&entry) {
             return Err(errors::database_in_use(name));
         }
         let master = self.database_by_id(MASTER).expect("master is always open");

@@ -43,6 +43,8 @@ pub struct SessionShared {
     pub killed: AtomicBool,
     /// Current database.
     pub database: AtomicU32,
+    /// Databases in which it has a transaction open.
+    pub open_in: super::OpenIn,
     /// `@@TRANCOUNT`
     pub transactions: AtomicU32,
     /// Descriptor of its open transaction.
@@ -228,6 +230,7 @@ impl Sessions {
             cancel: CancelToken::new(),
             killed: AtomicBool::new(false),
             database: AtomicU32::new(0),
+            open_in: super::OpenIn::default(),
             transactions: AtomicU32::new(0),
             transaction_id: AtomicU64::new(0),
             transaction_name: Mutex::default(),

@@ -20,15 +20,8 @@ use keel_types::SqlError;
 use keel_types::error::Result;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 type E = Box<SqlError>;
-
-/// What a session that was killed takes to leave, at most, before it counts as one that stays.
-const LEAVING: Duration = Duration::from_secs(10);
-/// How often that is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// A database snapshot as master remembers it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -222,7 +215,7 @@ impl Engine {
         snapshot: &StoredSnapshot,
     ) -> Result<()> {
         let name = entry.name();
-        if entry.users.load(Ordering::Acquire) > 0 {
+        if !self.is_left_alone(entry) {
             return Err(errors::database_in_use(name));
         }
         forget_database(&self.master(), entry.id.0)?;
@@ -295,21 +288,6 @@ impl Engine {
         }
         self.open_again(source, snapshot, stored)?;
         reverted
-    }
-
-    /// Whether nobody is in a database into which nobody comes any more. Sessions that were killed are waited for: ROLLBACK
-    /// IMMEDIATE comes back before they are gone.
-    fn is_left_alone(&self, entry: &DatabaseEntry) -> bool {
-        let is_used =
-            || entry.users.load(Ordering::Acquire) > 0 || entry.open_transactions.load(Ordering::Acquire) > 0;
-        let someone_is_leaving =
-            || self.sessions.all().iter().any(|session| session.killed.load(Ordering::Acquire));
-        let clock = &self.options.env.clock;
-        let until = clock.now() + LEAVING;
-        while is_used() && someone_is_leaving() && clock.now() < until {
-            std::thread::sleep(LOOK_EVERY);
-        }
-        !is_used()
     }
 
     fn go_back(

@@ -97,6 +97,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_cleanup_temporal_history", temporal::sp_cleanup_temporal_history),
     p("sp_flush_CT_internal_table_on_demand", temporal::sp_flush_changes),
     p("sp_flush_commit_table_on_demand", temporal::sp_flush_changes),
+    p("sp_flush_log", server::sp_flush_log),
     p("sp_recompile", server::sp_recompile),
     p("sp_autostats", server::sp_autostats),
     p("sp_addmessage", server::sp_addmessage),

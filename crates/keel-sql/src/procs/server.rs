@@ -6,6 +6,7 @@ use crate::catalog::Named;
 use crate::config;
 use crate::errors;
 use crate::functions::{PRODUCT_VERSION, find_seen};
+use crate::map::txn_error;
 use crate::run::{Argument, Runner};
 use crate::views::{INT, NAME};
 use keel_parser::to_text::quote_name;
@@ -31,6 +32,13 @@ pub(super) fn sp_recompile(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
     runner.info.engine.programs.clear();
     let text = format!("Object '{name}' was successfully marked for recompilation.");
     runner.report(&SqlError::new(15070, 0, 1, text));
+    ok()
+}
+
+/// `sp_flush_log`: returns when all commits of the current database are durable, here and where its group wants it.
+pub(super) fn sp_flush_log(runner: &mut Runner<'_>, _: &[Argument]) -> Outcome {
+    let entry = runner.info.current_database();
+    entry.store.settle_commits().map_err(|e| txn_error(e, &entry.name(), runner.info.shared.id))?;
     ok()
 }
 

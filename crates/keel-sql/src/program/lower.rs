@@ -415,7 +415,9 @@ impl Lower<'_> {
                 let mark = b.mark.clone().map(Option::unwrap_or_default);
                 Op::Begin(self.name(b.name.as_ref())?, mark, b.distributed)
             }
-            StatementKind::Commit(t) => Op::Commit(self.name(t.name.as_ref())?),
+            StatementKind::Commit(t) => {
+                Op::Commit(self.name(t.name.as_ref())?, t.delayed_durability == Some(true))
+            }
             StatementKind::Rollback(t) => Op::Rollback(self.name(t.name.as_ref())?),
             StatementKind::Save(t) => Op::Save(self.name(Some(t))?.expect("a name was given")),
             StatementKind::DeclareCursor(c) => {

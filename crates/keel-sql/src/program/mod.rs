@@ -300,8 +300,8 @@ pub enum Op {
     WaitFor(Unit, bool),
     /// BEGIN TRANSACTION; what stands behind WITH MARK, if that does; whether it is DISTRIBUTED.
     Begin(Option<NameSource>, Option<SmolStr>, bool),
-    /// COMMIT
-    Commit(Option<NameSource>),
+    /// COMMIT; whether WITH (DELAYED_DURABILITY = ON) stands behind it.
+    Commit(Option<NameSource>, bool),
     /// ROLLBACK
     Rollback(Option<NameSource>),
     /// SAVE TRANSACTION

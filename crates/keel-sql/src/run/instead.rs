@@ -7,7 +7,7 @@ use crate::errors;
 use crate::session::info::{Occasion, TriggerRows};
 use crate::session::scope::Scope;
 use keel_parser::ast::{self, StatementKind};
-use keel_query::catalog::{Catalog as _, ColumnDef, ModuleDef, TableDef};
+use keel_query::catalog::{Catalog as _, ColumnDef, LockEscalation, ModuleDef, TableDef};
 use keel_query::context::DmlAction;
 use keel_query::scope::NameParts;
 use keel_query::{Plan, RowBuffer, RunInfo};
@@ -172,6 +172,7 @@ fn view_shape(
         history_of: None,
         change_tracking: None,
         captures: Vec::new(),
+        lock_escalation: LockEscalation::default(),
         view_of: Vec::new(),
         created: 0,
         modified: 0,

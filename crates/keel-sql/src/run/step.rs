@@ -1,7 +1,7 @@
 //! One instruction.
 
 use super::{Frame, Halt, Handler, Next, Runner};
-use crate::engine::DatabaseEntry;
+use crate::engine::{DatabaseEntry, look_again};
 use crate::errors;
 use crate::program::{CompiledCode, Op, Program, ProgramKind, SetOp, Unit};
 use crate::session::info::Info;
@@ -77,7 +77,7 @@ impl Runner<'_> {
             Op::Begin(name, mark, distributed) => {
                 self.begin(frame, name.as_ref(), mark.as_ref(), *distributed)?;
             }
-            Op::Commit(name) => self.commit_op(frame, name.as_ref())?,
+            Op::Commit(name, delayed) => self.commit_op(frame, name.as_ref(), *delayed)?,
             Op::Rollback(name) => self.rollback_op(frame, name.as_ref())?,
             Op::Save(name) => self.save(frame, name)?,
             Op::DeclareCursor(c) => self.declare_cursor(program, frame, c)?,
@@ -386,8 +386,20 @@ pub fn use_database(info: &Info, name: &str) -> Result<()> {
     }
     new.may_be_opened()?;
     info.check_entry(&new)?;
-    put_in(info, new);
-    Ok(())
+    let old = info.current_database();
+    if Arc::ptr_eq(&new, &old) {
+        return Ok(());
+    }
+    loop {
+        put_in(info, Arc::clone(&new));
+        let admitted = info.engine.admits(&new, info.shared.id);
+        if matches!(admitted, Ok(true)) {
+            return Ok(());
+        }
+        put_in(info, Arc::clone(&old));
+        admitted?;
+        look_again(&info.shared)?;
+    }
 }
 
 /// Puts the session into a database that it may be in.

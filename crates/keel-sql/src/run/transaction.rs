@@ -97,6 +97,15 @@ impl Runner<'_> {
         Ok(())
     }
 
+    /// Ends what an expression outside a transaction left open, so that it keeps no database in use.
+    pub(crate) fn let_go(&mut self) {
+        if self.info.transaction.borrow().count == 0
+            && let Some(set) = self.own_txns()
+        {
+            set.end_reading();
+        }
+    }
+
     fn note_count(&self) {
         let count = self.info.transaction.borrow().count;
         self.info.shared.transactions.store(count, Ordering::Relaxed);
@@ -110,7 +119,11 @@ impl Runner<'_> {
         Ok(())
     }
 
-    pub(super) fn commit_op(&mut self, _frame: &Frame, _name: Option<&NameSource>) -> Result<()> {
+    /// `delayed`: WITH (DELAYED_DURABILITY = ON), of which only the outermost COMMIT is asked.
+    pub(super) fn commit_op(&mut self, _: &Frame, _: Option<&NameSource>, delayed: bool) -> Result<()> {
+        if let Some(set) = self.own_txns() {
+            set.ask_to_delay(delayed);
+        }
         self.commit_one()?;
         self.succeed_in_transaction();
         self.done(None, command::COMMIT);

@@ -195,6 +195,7 @@ impl Session {
         if entry.is_restoring() {
             return Err(errors::restoring(&wanted));
         }
+        Engine::wait_to_log_in(&entry);
         let language = match options.language.as_str() {
             "" if options.user.is_some() => String::new(),
             "" => login().map_or_else(String::new, |login| login.default_language),
@@ -209,7 +210,9 @@ impl Session {
             Box::new(Info::new(engine, shared, Arc::clone(txns.points()), Arc::clone(txns.links()), entry));
         let database = info.shown_here();
         info.meter.start(&info);
-        if info.check_entry(&info.current_database()).is_err() {
+        let here = info.current_database();
+        let admitted = info.engine.admits(&here, info.shared.id);
+        if !matches!(admitted, Ok(true)) || info.check_entry(&here).is_err() {
             return Err(errors::cannot_open_database(&wanted));
         }
         txns.rollback();

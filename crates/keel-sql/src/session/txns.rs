@@ -8,7 +8,7 @@ pub use work::{Vote, Work};
 
 use super::log_mark::LogMark;
 use super::points::Points;
-use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB, Visit};
 use crate::errors;
 use crate::linked::Links;
 use crate::map::txn_error;
@@ -34,6 +34,8 @@ pub struct TxnSet {
     links: Arc<Links>,
     /// WITH MARK.
     log_mark: Option<LogMark>,
+    /// COMMIT … WITH (DELAYED_DURABILITY = ON).
+    asked_to_delay: bool,
     /// Statements that change rows and are not done, outermost first.
     statements: Vec<Statement>,
 }
@@ -54,6 +56,8 @@ struct Open {
     /// Once it has tracked or captured changes.
     changes: Option<Changes>,
     _counted: OpenTransaction,
+    /// As others see it; none of one that no session works in.
+    visit: Option<Visit>,
 }
 
 /// Tracked and captured changes of a transaction in a database. Where it gets its place among others' is looked up before its own changes
@@ -126,6 +130,7 @@ impl TxnSet {
             points: Arc::default(),
             links: Arc::default(),
             log_mark: None,
+            asked_to_delay: false,
             statements: Vec::new(),
         }
     }
@@ -135,6 +140,11 @@ impl TxnSet {
         let first = self.log_mark.is_none();
         self.log_mark.get_or_insert(mark);
         first
+    }
+
+    /// The next commit says whether it may be answered before it is durable.
+    pub fn ask_to_delay(&mut self, delay: bool) {
+        self.asked_to_delay = delay;
     }
 
     /// Where it reads in databases that are copies.
@@ -199,6 +209,10 @@ impl TxnSet {
             let intent = self.shared.login.read_only_intent;
             crate::hadr::access::session(&hadr.state(), &entry.name(), intent)?;
         }
+        let visit = match database {
+            TABLE_VARIABLES => None,
+            _ => Some(self.engine.visit(&entry, &self.shared)?),
+        };
         entry.store.wait_for_term_start();
         let point = self.points.read_point(&entry).filter(|_| database != TABLE_VARIABLES);
         let version = entry.version();
@@ -219,7 +233,7 @@ impl TxnSet {
         txn.set_agent(self.agent());
         apply(&mut txn, level, self.lock_timeout_ms, self.deadlock_priority);
         let counted = entry.count_transaction();
-        self.open.push(Open { database, entry, version, txn, changes: None, _counted: counted });
+        self.open.push(Open { database, entry, version, txn, changes: None, _counted: counted, visit });
         Ok(self.open.len() - 1)
     }
 
@@ -258,6 +272,7 @@ impl TxnSet {
     pub fn rollback(&mut self) {
         self.end_statements();
         self.log_mark = None;
+        self.asked_to_delay = false;
         self.links.rollback();
         for index in (0..self.open.len()).rev() {
             if self.open[index].database != TABLE_VARIABLES {
@@ -265,6 +280,16 @@ impl TxnSet {
             }
         }
         self.points.retain(|_| false);
+    }
+
+    /// Ends transactions that have only read.
+    pub fn end_reading(&mut self) {
+        for index in (0..self.open.len()).rev() {
+            let open = &self.open[index];
+            if open.database != TABLE_VARIABLES && !open.txn.has_writes() {
+                self.open.swap_remove(index).txn.rollback();
+            }
+        }
     }
 
     /// What the statements under way did is decided.

@@ -4,7 +4,7 @@ use super::{
     BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SID, SMALL, SystemView, TINY, VARIANT, ViewContext, bit,
     date, int, text,
 };
-use crate::catalog::DatabaseSettings;
+use crate::catalog::{DatabaseSettings, DelayedDurability};
 use crate::config;
 use crate::engine::{DatabaseEntry, StoredSnapshot, Unopened};
 use crate::hadr::lsn::value as lsn;
@@ -343,7 +343,13 @@ fn database(
     row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL]);
     let contained = s.is_contained();
     row.extend([int(i32::from(contained)), text(if contained { "PARTIAL" } else { "NONE" })]);
-    row.extend([int(s.target_recovery_seconds), int(0), text("DISABLED"), no(), no(), no(), no()]);
+    let delayed = DelayedDurability::ALL.iter().position(|(d, _)| *d == s.delayed_durability).unwrap_or(0);
+    row.extend([
+        int(s.target_recovery_seconds),
+        int(delayed as i32),
+        text(DelayedDurability::ALL[delayed].1),
+    ]);
+    row.extend([no(), no(), no(), no()]);
     row.push(bit(picture.limits_history()));
     row.extend([int(0), text("DATABASE_DEFAULT"), text(&*d.name())]);
     row.extend(std::iter::repeat_n(bit(false), DATABASE.len() - row.len()));

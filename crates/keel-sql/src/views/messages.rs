@@ -80,6 +80,7 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
         .chain(crate::ddl::RAISED_BY_POLICIES)
         .chain(crate::ddl::RAISED_BY_ENCRYPTION)
         .chain(crate::ddl::RAISED_BY_SNAPSHOTS)
+        .chain(crate::ddl::RAISED_BY_STATES)
         .chain(crate::engine::RAISED_BY_SNAPSHOTS)
 }
 

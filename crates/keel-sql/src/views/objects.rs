@@ -5,7 +5,7 @@ use super::{
 };
 use crate::catalog::{ObjectRef, SystemDatabase, table_objects};
 use crate::engine::{MSDB, TEMPDB};
-use keel_query::catalog::{IndexKind, TableDef, VersioningDef};
+use keel_query::catalog::{IndexKind, LockEscalation, TableDef, VersioningDef};
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
@@ -393,7 +393,18 @@ fn tables(cx: &ViewContext<'_>) -> Rows {
         row.extend([int(i32::from(lobs)), NULL, int(max), bit(false), bit(true)]);
         row.extend([bit(false), bit(false), bit(false), bit(false), bit(false)]);
         let captured = definition.as_ref().is_some_and(|t| !t.captures.is_empty());
-        row.extend([int(0), bit(false), bit(captured), int(0), text("TABLE"), bit(false), bit(false)]);
+        let escalation = definition.as_ref().map(|t| t.lock_escalation).unwrap_or_default();
+        let number = LockEscalation::ALL.iter().position(|(e, _)| *e == escalation).unwrap_or(0);
+        let name = LockEscalation::ALL[number].1;
+        row.extend([
+            int(0),
+            bit(false),
+            bit(captured),
+            int(number as i32),
+            text(name),
+            bit(false),
+            bit(false),
+        ]);
         row.extend([int(0), text("SCHEMA_AND_DATA")]);
         let versioning = definition.as_ref().and_then(|t| t.versioning());
         let history = definition.as_ref().is_some_and(|t| t.history_of.is_some());

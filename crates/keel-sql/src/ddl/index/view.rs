@@ -20,7 +20,7 @@ use crate::session::options::Switches;
 use crate::session::scope::Scope;
 use keel_parser::ast;
 use keel_query::catalog::{
-    Catalog as _, ColumnDef, IndexDef, IndexKind, ModuleDef, ModuleKind, ObjectId, TableDef,
+    Catalog as _, ColumnDef, IndexDef, IndexKind, LockEscalation, ModuleDef, ModuleKind, ObjectId, TableDef,
 };
 use keel_query::dml::indexed_view::{ViewShape, compile_view_rows, indexed_view_shape};
 use keel_query::{EntrySort, RowSink, SessionInfo as _};
@@ -217,6 +217,7 @@ impl Runner<'_> {
             history_of: None,
             change_tracking: None,
             captures: Vec::new(),
+            lock_escalation: LockEscalation::default(),
             view_of: view_of.into_iter().collect(),
             created: now,
             modified: now,

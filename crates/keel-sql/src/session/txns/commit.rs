@@ -1,5 +1,5 @@
 //! The commit of a session's transactions: all get their place in the log, then all are waited for, or [taken](super::super::unsettled) by
-//! who sends the answer.
+//! who sends the answer. With delayed durability nobody waits for them. What more than rows depends on is waited for in any case.
 //!
 //! What was written in several databases is decided by the log of the first ([`crate::distributed::decision`]): the others are prepared
 //! before, and its commit is waited for before theirs. So it is with branches at other servers ([`crate::linked::branch`]).
@@ -25,8 +25,8 @@ struct Committing {
     undecided: Option<Deciding>,
     /// The same, afterwards, with the first database.
     decided: Option<(Deciding, Arc<DatabaseEntry>)>,
-    /// What is in the logs, and not waited for.
-    waiting: SmallVec<[(Commit, Arc<DatabaseEntry>); 2]>,
+    /// What is in the logs, and not waited for; whether it wrote something there.
+    waiting: SmallVec<[(Commit, Arc<DatabaseEntry>, bool); 2]>,
     /// Databases that have the mark, and where.
     marked: Vec<(Arc<str>, Lsn)>,
     failed: Option<Box<SqlError>>,
@@ -53,6 +53,7 @@ impl TxnSet {
             return Err(e);
         }
         let captured = self.open.iter().any(Open::captures);
+        let asked_to_delay = std::mem::take(&mut self.asked_to_delay);
         let later = later && self.may_wait_later();
         self.end_statements();
         let mut outside = match self.links.take_branches() {
@@ -99,8 +100,11 @@ impl TxnSet {
             self.commit_one(&mut doing, open);
         }
         self.points.retain(|_| false);
-        for (commit, entry) in std::mem::take(&mut doing.waiting) {
-            let done = if later && !commit.is_durable() {
+        for (commit, entry, writes) in std::mem::take(&mut doing.waiting) {
+            let done = if later && writes && entry.delays_commits(asked_to_delay) {
+                commit.delay();
+                Ok(())
+            } else if later && !commit.is_durable() {
                 self.shared.unsettled.take(commit, entry, self.session)
             } else {
                 wait(commit, &entry).map_err(|e| txn_error(e, &entry.name(), self.session))
@@ -179,7 +183,7 @@ impl TxnSet {
             *self.shared.last_commit.lock() = Some((database, commit.lsn().0));
         }
         let Some(deciding) = doing.undecided.take() else {
-            doing.waiting.push((commit, entry));
+            doing.waiting.push((commit, entry, writes));
             return;
         };
         match wait(commit, &entry) {

@@ -2,7 +2,7 @@
 
 use super::{Open, TxnSet};
 use crate::distributed::Name;
-use crate::engine::{TABLE_VARIABLES, TEMPDB};
+use crate::engine::{TABLE_VARIABLES, TEMPDB, Visit};
 use crate::map::txn_error;
 use keel_node::Commit;
 use keel_types::error::Result;
@@ -31,7 +31,10 @@ impl TxnSet {
         let (kept, taken) = self.open.drain(..).partition(|open| open.database == TABLE_VARIABLES);
         self.open = kept;
         let mut work = Work { open: taken };
-        work.open.iter_mut().for_each(|open| open.txn.serve_nobody());
+        for open in &mut work.open {
+            open.txn.serve_nobody();
+            open.visit = None;
+        }
         work
     }
 
@@ -40,6 +43,7 @@ impl TxnSet {
         let agent = self.agent();
         for mut open in work.open {
             open.txn.serve(agent.clone());
+            open.visit = Some(Visit::new(&self.shared, open.database));
             self.open.push(open);
         }
         self.configure(self.isolation, self.lock_timeout_ms, self.deadlock_priority);

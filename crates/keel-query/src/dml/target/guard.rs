@@ -1,0 +1,57 @@
+//! What keeps others from the rows that a statement adds: locks of their own, and from some thousand rows on the table's.
+
+use crate::catalog::{LockEscalation, TableDef};
+use crate::errors::Result;
+use crate::exec::cx::Cx;
+use keel_base::TreeId;
+use keel_node::{Loading, LockMode, Transaction, TxnError};
+
+/// Rows with locks of their own after which the table's lock is asked for instead; the product's threshold.
+const ESCALATION_ROWS: u64 = 5_000;
+
+/// What keeps others from a row while it is added.
+#[derive(Default)]
+pub enum Guard {
+    /// A lock of its own.
+    #[default]
+    Row,
+    /// The table's lock; what the load remembers of each tree.
+    Table(Vec<(TreeId, Loading)>),
+}
+
+impl Guard {
+    /// Adds a row under it.
+    pub fn insert(
+        &mut self,
+        txn: &mut Transaction,
+        tree: TreeId,
+        key: &[u8],
+        row: &[u8],
+    ) -> std::result::Result<(), TxnError> {
+        let Guard::Table(loads) = self else { return txn.insert(tree, key, row) };
+        let at = match loads.iter().position(|(t, _)| *t == tree) {
+            Some(at) => at,
+            None => {
+                loads.push((tree, Loading::new(tree)));
+                loads.len() - 1
+            }
+        };
+        txn.load(&mut loads[at].1, key, row)
+    }
+
+    /// So many rows are added. Now and then the table's lock is asked for instead of theirs: it is had when nobody else is in the table,
+    /// and what is added then needs no more memory than its versions.
+    pub fn escalate(&mut self, table: &TableDef, cx: &mut Cx<'_>, rows: u64) -> Result<()> {
+        if rows == 0 || !rows.is_multiple_of(ESCALATION_ROWS) || !matches!(self, Guard::Row) {
+            return Ok(());
+        }
+        if table.lock_escalation == LockEscalation::Disable || table.name.starts_with('@') {
+            return Ok(());
+        }
+        let alone = cx.txn(table.database)?.try_lock_table(table.object_id as u32, LockMode::Exclusive);
+        if alone.map_err(|e| cx.storage_error(&e))? {
+            *self = Guard::Table(Vec::new());
+        }
+        Ok(())
+    }
+}
