@@ -67,4 +67,5 @@ pub use plan::{
     compile_remote_change, compile_select, compile_select_into,
 };
 pub use scope::BindScope;
+pub use exec::parallel::Workers;
 pub use work::WorkSpace;

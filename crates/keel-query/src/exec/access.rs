@@ -7,6 +7,7 @@
 use super::Operator;
 use super::cx::Cx;
 use super::node::{Access, Bounds, Decode, KeyPart, Lookup, LowHigh};
+use super::parallel::Morsels;
 use crate::context::IsolationLevel;
 use crate::errors::Result;
 use crate::usage::Reads;
@@ -46,6 +47,18 @@ impl IoCounters {
                 *bytes += TREE_DEPTH * PAGE_BYTES;
             }
             None => self.tables.push((node.table_name.clone(), 1 - lookups, TREE_DEPTH * PAGE_BYTES)),
+        }
+    }
+    /// Adds what a helper has counted.
+    pub(crate) fn absorb(&mut self, helper: IoCounters) {
+        for (table, scans, bytes) in helper.tables {
+            match self.tables.iter_mut().find(|(t, ..)| *t == table) {
+                Some((_, own_scans, own_bytes)) => {
+                    *own_scans += scans;
+                    *own_bytes += bytes;
+                }
+                None => self.tables.push((table, scans, bytes)),
+            }
         }
     }
     fn row(&mut self, node: &Access, bytes: usize) {
@@ -120,6 +133,8 @@ struct State {
     mode: Mode,
     cursor: Option<Cursor>,
     range: Range,
+    /// The parts of the range, where others take some of them.
+    parts: Option<Arc<Morsels>>,
     /// Remaining keys of an IN list, last first.
     pending: Vec<Vec<u8>>,
     point_pending: bool,
@@ -137,6 +152,7 @@ impl AccessOp {
             mode: Mode::View,
             cursor: None,
             range: Range::default(),
+            parts: None,
             pending: Vec::new(),
             point_pending: false,
             key: Vec::new(),
@@ -222,6 +238,18 @@ impl State {
         {
             return Ok(false);
         }
+        Ok(true)
+    }
+
+    /// Opens the next part of the range that nobody reads; false when there is none.
+    fn next_part(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<bool> {
+        let Some((low, high)) = self.parts.as_ref().and_then(|parts| parts.take(node.backward)) else {
+            return Ok(false);
+        };
+        let (txn, view) = cx.view(node.database, node.view)?;
+        let direction = if node.backward { Direction::Reverse } else { Direction::Forward };
+        let opened = txn.scan(view, node.tree, low, high, direction);
+        self.cursor = Some(opened.map_err(|e| cx.storage_error(&e))?);
         Ok(true)
     }
 
@@ -496,6 +524,19 @@ impl State {
     }
 }
 
+/// An end of a range of keys.
+type End = Bound<Vec<u8>>;
+
+/// The range that an access reads now, for who cuts it into parts; `None` when nothing can be in it.
+pub(crate) fn range_of(node: &Arc<Access>, cx: &mut Cx<'_>) -> Result<Option<(End, End)>> {
+    let mut op = AccessOp::new(Arc::clone(node));
+    if !op.state.compute_range(node, cx)? {
+        return Ok(None);
+    }
+    let (low, high) = op.state.range.bounds();
+    Ok(Some((low.map(<[u8]>::to_vec), high.map(<[u8]>::to_vec))))
+}
+
 /// Locks a row; false when READPAST lets it be.
 fn lock_row(
     node: &Access,
@@ -563,6 +604,7 @@ impl Operator for AccessOp {
 
     fn close(&mut self) {
         self.state.cursor = None;
+        self.state.parts = None;
         self.state.pending.clear();
         self.count();
     }
@@ -591,6 +633,7 @@ impl AccessOp {
 
     fn start(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let Self { node, state } = self;
+        let parts = cx.together().and_then(|together| together.parts_of(node));
         let node = &**node;
         cx.bytes_read += TREE_DEPTH * PAGE_BYTES;
         if let Some(io) = cx.io() {
@@ -598,8 +641,10 @@ impl AccessOp {
         }
         if state.reads.began == 0 && node.uses.is_some() {
             state.reads.began = cx.session.about_now_local();
+            state.reads.helps = cx.helps();
         }
         state.mode = State::mode(node, cx);
+        state.parts = None;
         state.cursor = None;
         state.point_pending = false;
         if let Some(m) = node.table_lock {
@@ -634,6 +679,10 @@ impl AccessOp {
                 })?;
             }
             Bounds::In { .. } => state.start_in_list(node, cx)?,
+            Bounds::All | Bounds::Range { .. } if parts.is_some() => {
+                state.reads.ranges += u64::from(!state.reads.helps);
+                state.parts = parts;
+            }
             Bounds::All | Bounds::Range { .. } => {
                 if state.compute_range(node, cx)? {
                     state.open_cursor(node, cx)?;
@@ -697,6 +746,9 @@ impl AccessOp {
                     Ok(None) => state.cursor = None,
                     Err(e) => return Err(cx.storage_error(&e)),
                 }
+                continue;
+            }
+            if state.parts.is_some() && state.next_part(node, cx)? {
                 continue;
             }
             let Some(k) = state.pending.pop() else { return Ok(false) };

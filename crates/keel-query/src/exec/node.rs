@@ -5,6 +5,7 @@
 
 use super::Operator;
 use super::count::Counts;
+use super::parallel::{GatherNode, GatherOp};
 use crate::bind::rel::{AggFunc, Frame, JoinKind, SetKind, VirtualRef, WindowFunc};
 use crate::expr::compile::{Code, Pred};
 use crate::plan::shown::Shown;
@@ -13,6 +14,7 @@ use keel_base::{DatabaseId, TreeId};
 use keel_node::{Isolation, LockMode};
 use keel_types::key::KeyColumn;
 use keel_types::{Collation, SqlType, Value};
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// A physical operator with its inputs.
@@ -67,6 +69,8 @@ pub enum Op {
     Spool(Arc<SpoolNode>),
     /// The rows of a part of the plan that stands in it more than once.
     Shared(Arc<SharedNode>),
+    /// The rows of a part that several threads may run.
+    Gather(Arc<GatherNode>),
 }
 
 /// Where a stored column goes.
@@ -512,6 +516,29 @@ impl Node {
         std::ptr::from_ref(self) as usize
     }
 
+    /// What it reads from.
+    #[must_use]
+    pub fn inputs(&self) -> SmallVec<[&Node; 2]> {
+        match &self.op {
+            Op::One | Op::Empty | Op::Access(_) | Op::Virtual(_) | Op::Values(_) | Op::WorkTable(_) => smallvec![],
+            Op::Filter(n) => smallvec![&*n.input],
+            Op::Project(n) => smallvec![&*n.input],
+            Op::Loop(n) => smallvec![&*n.outer, &*n.inner],
+            Op::HashJoin(n) => smallvec![&*n.build, &*n.probe],
+            Op::Aggregate(n) => smallvec![&*n.input],
+            Op::Sort(n) => smallvec![&*n.input],
+            Op::Top(n) => smallvec![&*n.input],
+            Op::Distinct(n) => smallvec![&*n.input],
+            Op::SetOp(n) => smallvec![&*n.left, &*n.right],
+            Op::Window(n) => smallvec![&*n.input],
+            Op::Recursive(n) => smallvec![&*n.anchor, &*n.step],
+            Op::MaxOneRow(n) => smallvec![&**n],
+            Op::Spool(n) => smallvec![&*n.input],
+            Op::Shared(n) => smallvec![&n.of.input],
+            Op::Gather(n) => smallvec![&*n.input],
+        }
+    }
+
     /// The running counterpart, counted where somebody wants to know.
     #[must_use]
     pub fn operator(&self, counts: Option<&Counts>) -> Box<dyn Operator> {
@@ -537,6 +564,7 @@ impl Node {
             Op::MaxOneRow(n) => Box::new(basic::MaxOneRowOp::new(n, counts)),
             Op::Spool(n) => Box::new(basic::SpoolOp::new(n.clone(), counts)),
             Op::Shared(n) => Box::new(shared::SharedOp::new(n.clone(), counts)),
+            Op::Gather(n) => Box::new(GatherOp::new(n.clone(), counts)),
         };
         match counts {
             Some(counts) => counts.around(self, operator),

@@ -130,6 +130,7 @@ impl Tree {
             Op::WorkTable(_) => (spool("Table Spool", true), Vec::new()),
             Op::MaxOneRow(i) => (made("Assert", vec![Part::Where(ONE_ROW.to_owned())]), vec![below(i)]),
             Op::Spool(s) => (spool("Table Spool", false), vec![below(&s.input)]),
+            Op::Gather(g) => (Cow::Borrowed(&g.shown), vec![below(&g.input)]),
             Op::Shared(s) => {
                 let first = self.shared.insert(s.of.number);
                 (
