@@ -441,7 +441,7 @@ impl HashJoinOp {
     fn next_pair(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         loop {
             cx.discharge(self.table.bytes_charged);
-            self.table = Arc::default();
+            self.set_table(Arc::default());
             let Some(pair) = self.waiting.pop() else {
                 self.source = Probe::Nothing;
                 return Ok(false);

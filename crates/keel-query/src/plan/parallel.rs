@@ -316,8 +316,8 @@ fn gather(node: &mut Node, takes: Takes<'_>) {
     let mut joins = Vec::new();
     add_joins(node, &mut joins);
     let slots = match takes {
-        Takes::Made => Vec::new(),
-        Takes::Rows(slots) => slots.to_vec(),
+        Takes::Made => None,
+        Takes::Rows(slots) => Some(slots.to_vec()),
     };
     let (rows, cost) = (node.rows, node.cost);
     let input = Arc::new(std::mem::replace(node, Node { op: Op::Empty, rows, cost }));

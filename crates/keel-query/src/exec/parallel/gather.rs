@@ -21,6 +21,7 @@ type Batch = Vec<Value>;
 /// Gathers rows. The session's thread makes rows itself while none wait for it.
 pub struct GatherOp {
     node: Arc<GatherNode>,
+    slots: Arc<[usize]>,
     input: Box<dyn Operator>,
     counts: Option<Counts>,
     // Before the team: helpers that wait to send go on when nobody receives any more.
@@ -40,8 +41,10 @@ impl GatherOp {
     #[must_use]
     pub fn new(node: Arc<GatherNode>, counts: Option<&Counts>) -> GatherOp {
         let input = node.input.operator(counts);
+        let slots = node.slots.as_deref().unwrap_or_default().into();
         GatherOp {
             node,
+            slots,
             input,
             counts: counts.cloned(),
             batches: None,
@@ -55,8 +58,8 @@ impl GatherOp {
 
     fn start(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let (sender, batches) = sync_channel(BATCHES_MAX);
-        let node = Arc::clone(&self.node);
-        let send = move |input: &mut dyn Operator, cx: &mut Cx<'_>| send_rows(&node, input, cx, &sender);
+        let slots = Arc::clone(&self.slots);
+        let send = move |input: &mut dyn Operator, cx: &mut Cx<'_>| send_rows(&slots, input, cx, &sender);
         self.team = Team::start(&self.node, self.counts.as_ref(), cx, &send)?;
         self.batches = self.team.is_some().then_some(batches);
         Ok(())
@@ -64,7 +67,7 @@ impl GatherOp {
 
     /// The next row of the batch into its slots.
     fn next_of_batch(&mut self, cx: &mut Cx<'_>) -> bool {
-        let slots = &self.node.slots;
+        let slots = &self.slots;
         let Some(row) = self.batch.get_mut(self.at..self.at + slots.len()) else { return false };
         for (slot, value) in slots.iter().zip(row) {
             cx.slots[*slot] = std::mem::take(value);
@@ -102,7 +105,7 @@ impl GatherOp {
         };
         team.look(cx)?;
         if self.own.is_none() && !self.ended {
-            self.own = Some(save(cx, &self.node.slots));
+            self.own = Some(save(cx, &self.slots));
         }
         (self.batch, self.at) = (batch, 0);
         Ok(true)
@@ -111,16 +114,16 @@ impl GatherOp {
 
 /// What a helper does.
 fn send_rows(
-    node: &GatherNode,
+    slots: &[usize],
     input: &mut dyn Operator,
     cx: &mut Cx<'_>,
     sender: &SyncSender<Batch>,
 ) -> Result<()> {
-    let width = node.slots.len();
+    let width = slots.len();
     let mut batch = Vec::with_capacity(width * BATCH_ROWS);
     input.open(cx)?;
     while input.next(cx)? {
-        batch.extend(node.slots.iter().map(|slot| cx.slots[*slot].clone()));
+        batch.extend(slots.iter().map(|slot| cx.slots[*slot].clone()));
         if batch.len() >= width * BATCH_ROWS {
             let full = std::mem::replace(&mut batch, Vec::with_capacity(width * BATCH_ROWS));
             if sender.send(full).is_err() {
@@ -155,7 +158,7 @@ impl Operator for GatherOp {
                 continue;
             }
             if let Some(own) = self.own.take() {
-                restore(cx, &self.node.slots, &own);
+                restore(cx, &self.slots, &own);
             }
             if self.input.next(cx)? {
                 return Ok(true);

@@ -49,8 +49,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub struct GatherNode {
     /// What each runs.
     pub input: Arc<Node>,
-    /// Slots that are read above it.
-    pub slots: Vec<usize>,
+    /// Slots of the rows that are sent; `None` where the consumer makes something of each thread's rows.
+    pub slots: Option<Vec<usize>>,
     /// The table that is read in parts.
     pub driver: Arc<Access>,
     /// Joins on the way up from there whose build side is shared, topmost first.

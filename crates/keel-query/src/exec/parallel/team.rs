@@ -40,7 +40,7 @@ impl Source {
     /// The input that a node stands for.
     pub fn of(node: &Arc<Node>, counts: Option<&Counts>) -> Source {
         match &node.op {
-            Op::Gather(gather) => Source {
+            Op::Gather(gather) if gather.slots.is_none() => Source {
                 input: gather.input.operator(counts),
                 gather: Some(Arc::clone(gather)),
                 counts: counts.cloned(),
@@ -154,7 +154,9 @@ impl<T: Send + 'static> Team<T> {
                     parts.end();
                 }
                 // Nobody listens any more when the statement has ended early.
-                let _ = sender.send(Outcome { number, made, report });
+                let outcome = Outcome { number, made, report };
+                let tell: Box<dyn FnOnce()> = Box::new(move || drop(sender.send(outcome)));
+                tell
             };
             if !help.workers.start(Box::new(job)) {
                 break;

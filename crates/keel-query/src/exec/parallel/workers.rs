@@ -10,8 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-/// What a worker is to do. It must come to an end by itself once nobody wants its result.
-pub(crate) type Job = Box<dyn FnOnce() + Send>;
+/// What a worker is to do. It must come to an end by itself once nobody wants its result. What it returns tells that it is done, and
+/// is called when the worker is there for others again.
+pub(crate) type Job = Box<dyn FnOnce() -> Box<dyn FnOnce()> + Send>;
 
 /// The pool.
 pub struct Workers {
@@ -85,10 +86,13 @@ impl State {
     fn work(&self, first: Job) {
         let mut job = first;
         loop {
-            // Whoever waits for the result finds that nobody will send it.
-            let _ = catch_unwind(AssertUnwindSafe(job));
+            // After a panic whoever waits for the result finds that nobody will send it.
+            let tell = catch_unwind(AssertUnwindSafe(job));
+            self.queue.lock().idle += 1;
+            if let Ok(tell) = tell {
+                tell();
+            }
             let mut queue = self.queue.lock();
-            queue.idle += 1;
             job = loop {
                 if queue.ends {
                     return;
