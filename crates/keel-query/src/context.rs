@@ -167,7 +167,7 @@ pub trait SessionInfo {
         let _ = max_degree;
         None
     }
-    /// So many threads, its own among them, have worked for a statement.
+    /// So many threads, its own among them, work for its statement from now on.
     fn note_degree(&self, degree: usize) {
         let _ = degree;
     }

@@ -60,12 +60,12 @@ pub use context::{
     Transactions,
 };
 pub use entries::{EntrySort, SortedEntries};
+pub use exec::parallel::Workers;
 pub use memory::{MemoryPool, MemoryShare};
 pub use meta::ColumnMeta;
 pub use plan::{
     CompiledCondition, CompiledExpr, Dml, Plan, compile_condition, compile_dml, compile_expr,
     compile_remote_change, compile_select, compile_select_into,
 };
-pub use scope::BindScope;
-pub use exec::parallel::Workers;
+pub use scope::{BindScope, Parallelism};
 pub use work::WorkSpace;

@@ -242,9 +242,8 @@ impl Plan {
             sink.message(&keel_types::SqlError::new(3612, 0, 1, text));
         }
         state.root.close();
-        if let Some(together) = cx.together() {
-            let degree = together.degree();
-            cx.session.note_degree(degree);
+        if self.parallel.is_some() {
+            cx.session.note_degree(1);
         }
         state.slots = std::mem::take(&mut cx.slots);
         state.subqueries = std::mem::take(&mut cx.subqueries);

@@ -127,7 +127,7 @@ impl SessionInfo for Session {
         Some(Help { workers, degree, used: Arc::default() })
     }
     fn note_degree(&self, degree: usize) {
-        self.degree.set(degree);
+        self.degree.set(self.degree.get().max(degree));
     }
     fn call(&self, id: u32, _: &[Value]) -> Result<Value> {
         Ok(match id {

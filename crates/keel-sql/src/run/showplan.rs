@@ -263,7 +263,7 @@ impl Runner<'_> {
     }
 
     fn thread_cpu(&self) -> Duration {
-        self.info.engine.options().env.clock.thread_cpu()
+        self.info.cpu()
     }
 
     /// What a statement's operators did, behind its result.

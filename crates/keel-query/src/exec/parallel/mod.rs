@@ -97,14 +97,12 @@ pub(crate) struct Together {
     pub granted: Option<Arc<AtomicUsize>>,
     /// This is a helper.
     helps: bool,
-    /// Most threads that ran at once.
-    degree: usize,
 }
 
 impl Together {
     /// Of a session's own execution.
     pub fn of(plan: &Arc<ParallelPlan>) -> Together {
-        Together { plan: Some(Arc::clone(plan)), degree: 1, ..Together::default() }
+        Together { plan: Some(Arc::clone(plan)), ..Together::default() }
     }
 
     /// The parts of a table, where it is read in parts.
@@ -121,11 +119,6 @@ impl Together {
     /// Whether this is a helper.
     pub fn helps(&self) -> bool {
         self.helps
-    }
-
-    /// Most threads that ran at once.
-    pub fn degree(&self) -> usize {
-        self.degree
     }
 
     /// One of them has been granted more.

@@ -169,7 +169,7 @@ impl<T: Send + 'static> Team<T> {
             return Ok(None);
         }
         together.parts.push((address(&gather.driver), parts));
-        together.degree = together.degree.max(running + 1);
+        cx.session.note_degree(running + 1);
         Ok(Some(Team { outcomes, running, made: Vec::new(), failed: None, stop }))
     }
 
