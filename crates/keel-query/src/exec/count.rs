@@ -10,13 +10,15 @@ use crate::errors::Result;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Counters of a plan's operators, by [`Node::identity`].
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Shared with the statement's helpers.
     of: Arc<Mutex<HashMap<usize, Arc<Count>>>>,
+    /// The most threads that worked at once.
+    degree: Arc<AtomicUsize>,
 }
 
 /// What an operator did.
@@ -34,6 +36,17 @@ impl Counts {
         let of = self.of.lock();
         let read = |n: &AtomicU64| n.load(Ordering::Relaxed);
         of.get(&node).map_or([0; 3], |c| [read(&c.rows), read(&c.executions), read(&c.ends)])
+    }
+
+    /// The most threads that worked at once.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.degree.load(Ordering::Relaxed).max(1)
+    }
+
+    /// So many threads work at once.
+    pub(super) fn note_degree(&self, threads: usize) {
+        self.degree.fetch_max(threads, Ordering::Relaxed);
     }
 
     /// The operator, counted.

@@ -153,6 +153,15 @@ pub struct Lookup {
     pub residual: Option<Pred>,
 }
 
+/// The column that a tree's keys begin with.
+#[derive(Clone, Copy, Debug)]
+pub struct Leading {
+    /// Its slot.
+    pub slot: usize,
+    /// Whether the tree has it descending.
+    pub descending: bool,
+}
+
 /// Reading a stored table.
 pub struct Access {
     /// Database.
@@ -209,6 +218,9 @@ pub struct Access {
     pub keeps_row: bool,
     /// The scanned key is needed.
     pub needs_key: bool,
+    /// The first key column of the tree, where it is decoded and its key bytes are an integer's: rows with one value of it can be kept
+    /// in one part.
+    pub leading: Option<Leading>,
     /// For SHOWPLAN.
     pub shown: Shown,
     /// For SHOWPLAN: the lookup.
@@ -514,6 +526,12 @@ impl Node {
     #[must_use]
     pub fn identity(&self) -> usize {
         std::ptr::from_ref(self) as usize
+    }
+
+    /// Whether whoever reads it brings together what several threads have made.
+    #[must_use]
+    pub fn is_made_by_threads(&self) -> bool {
+        matches!(&self.op, Op::Gather(gather) if gather.slots.is_none())
     }
 
     /// What it reads from.

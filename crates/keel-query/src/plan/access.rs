@@ -6,7 +6,7 @@ use super::shown::Part;
 use crate::bind::rel::{Get, Hints, SlotSet};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::errors::Result;
-use crate::exec::node::{Access, Bounds, Decode, KeyPart, Lookup, LowHigh, Node, Op};
+use crate::exec::node::{Access, Bounds, Decode, KeyPart, Leading, Lookup, LowHigh, Node, Op};
 use crate::expr::compile::Compiler;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use keel_node::{Isolation, LockMode};
@@ -36,6 +36,16 @@ enum SargKind {
 
 /// Up to this many wanted rows a serializable read locks row by row.
 const STEPWISE_ROWS_MAX: f64 = 100.0;
+
+/// The first key column, where a path reads more than one value of it.
+fn leading_of(get: &Get, path: &Path, index: &IndexDef, decode: &[Decode]) -> Option<Leading> {
+    let first = index.key.first().filter(|_| path.eq.is_empty() && path.list.is_none())?;
+    let position = get.table.columns.iter().position(|c| c.column_id == first.column_id)?;
+    let slot = get.slot(position) as usize;
+    let integer = get.table.columns[position].ty.is_integer();
+    let decoded = decode.iter().any(|d| d.slot == slot);
+    (integer && decoded).then_some(Leading { slot, descending: first.descending })
+}
 
 /// A way to read a table.
 #[derive(Clone, Debug)]
@@ -429,6 +439,7 @@ impl Planner<'_, '_> {
         } else {
             None
         };
+        let leading = leading_of(get, path, &index, &decode);
         let access = Access {
             database: table.database,
             object: table.object_id as u32,
@@ -461,6 +472,7 @@ impl Planner<'_, '_> {
             direct,
             keeps_row: false,
             needs_key: located || direct,
+            leading,
             shown,
             shown_lookup,
         };

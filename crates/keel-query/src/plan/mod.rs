@@ -58,7 +58,7 @@ pub struct SubPlan {
     pub result_slot: usize,
     /// How many of its answers are remembered, for as many values of what it reads of the outer query.
     pub kept: usize,
-    /// It reads nothing of the outer query.
+    /// It reads nothing of the outer query, and is read to its end: helpers are worth it.
     pub alone: bool,
 }
 
@@ -191,7 +191,7 @@ impl SubqueryPlanner for Planner<'_, '_> {
             planned = self.spooled(planned, &need, inner_outer);
         }
         let number = self.subplans.len();
-        let alone = outer.is_empty();
+        let alone = outer.is_empty() && !matches!(s.usage, SubqueryUse::Exists);
         self.subplans.push(SubPlan { node: Arc::new(planned.node), result_slot, kept, alone });
         Ok((number, outer.into_iter().map(|s| s as usize).collect()))
     }

@@ -16,8 +16,11 @@ use super::{Planner, SubPlan};
 use crate::bind::rel::{AggFunc, JoinKind};
 use crate::exec::node::{Access, AggregateNode, Bounds, HashJoinNode, Node, Op};
 use crate::exec::parallel::GatherNode;
+use crate::expr::compile::Code;
 use keel_base::DatabaseId;
 use keel_node::Isolation;
+use keel_types::key::KeyColumn;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Least cost of a part for which helpers are called, in units of one row read: what they must save to be worth their start.
@@ -26,6 +29,8 @@ const PART_COST_MIN: f64 = 20_000.0;
 /// Whether and where a statement may become parallel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish {
+    /// Threads at most.
+    degree: usize,
     /// Parts that cost less stay serial, and a statement all of which does.
     part_cost_min: f64,
     statement_cost_min: f64,
@@ -55,7 +60,8 @@ impl Planner<'_, '_> {
         };
         let forced = self.binder.prefers_parallel;
         let least = |cost| if forced { 0.0 } else { cost };
-        self.wish = (degree > 1).then_some(Wish {
+        self.wish = Some(Wish {
+            degree,
             part_cost_min: least(PART_COST_MIN),
             statement_cost_min: least(own.cost_threshold / UNIT_COST),
             forced,
@@ -66,12 +72,20 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Puts gathers into a plan whose rows are read in these slots; none where it stays serial. Returns what the statement reads when
-    /// there are any.
-    pub(crate) fn make_parallel(&mut self, root: &mut Node, output: Option<&[usize]>) -> Option<ViewsRead> {
+    /// Puts gathers into a plan whose rows are read in these slots; none where it stays serial. Returns what the statement reads, and
+    /// how many threads it may have, when there are any.
+    pub(crate) fn make_parallel(
+        &mut self,
+        root: &mut Node,
+        output: Option<&[usize]>,
+    ) -> Option<(ViewsRead, usize)> {
         let wish = self.wish?;
         let cost: f64 = root.cost + self.subplans.iter().map(|s| s.node.cost).sum::<f64>();
-        if self.serial.is_some() || cost < wish.statement_cost_min {
+        if cost < wish.statement_cost_min {
+            self.serial = None;
+            return None;
+        }
+        if self.serial.is_some() {
             return None;
         }
         let mut reads = ViewsRead::new();
@@ -93,7 +107,7 @@ impl Planner<'_, '_> {
         let written = written_by(root);
         place.below(root, Takes::Rows(output.unwrap_or(&written)), self.order_used);
         let nodes = std::iter::once(&*root).chain(self.subplans.iter().map(|s| &*s.node));
-        nodes.into_iter().any(has_gather).then_some(reads)
+        nodes.into_iter().any(has_gather).then_some((reads, wish.degree))
     }
 
     /// The same for a part that is computed once and read in several places.
@@ -119,7 +133,7 @@ impl Placing {
     /// Into a node and what stands below it. `ordered`: somebody above relies on the order in which its rows come.
     fn below(&self, node: &mut Node, takes: Takes<'_>, ordered: bool) {
         let nothing = matches!(takes, Takes::Rows([]));
-        if !ordered && !nothing && node.cost >= self.wish.part_cost_min && driver_of(node, true).is_some() {
+        if !ordered && !nothing && node.cost >= self.wish.part_cost_min && drives(node) {
             self.build_sides(node);
             gather(node, takes);
             return;
@@ -220,6 +234,8 @@ impl Placing {
             Op::Filter(n) => with(n, |n| with(&mut n.input, |input| self.build_sides(input))),
             Op::Project(n) => with(n, |n| with(&mut n.input, |input| self.build_sides(input))),
             Op::Loop(n) => with(n, |n| with(&mut n.outer, |input| self.build_sides(input))),
+            Op::Aggregate(n) => with(n, |n| with(&mut n.input, |input| self.build_sides(input))),
+            Op::Distinct(n) => with(n, |n| with(&mut n.input, |input| self.build_sides(input))),
             Op::HashJoin(n) => with(n, |n| {
                 with(&mut n.build, |build| self.below(build, Takes::Made, false));
                 with(&mut n.probe, |input| self.build_sides(input));
@@ -236,18 +252,63 @@ fn with<T>(node: &mut Arc<T>, change: impl FnOnce(&mut T)) {
     }
 }
 
-/// The table that drives a part, when every thread may run it. `bare`: nobody in the part has decoded what its access keeps yet.
-fn driver_of(node: &Node, bare: bool) -> Option<&Arc<Access>> {
+/// The table that drives a part.
+struct Driver<'n> {
+    access: &'n Arc<Access>,
+    /// Slots that have the value of its leading column.
+    leading: SmallVec<[usize; 2]>,
+    /// Rows with one value of that must stay together.
+    whole: bool,
+    /// Nobody has decoded yet what the access keeps.
+    bare: bool,
+}
+
+/// What drives a part that every thread may run. Groups that arrive in order may be made by each thread, when its parts of the table
+/// have whole groups.
+fn driver_of(node: &Node) -> Option<Driver<'_>> {
     match &node.op {
-        Op::Access(a) => {
-            (matches!(a.bounds, Bounds::All | Bounds::Range { .. }) && !(bare && a.keeps_row)).then_some(a)
+        Op::Access(a) if matches!(a.bounds, Bounds::All | Bounds::Range { .. }) => Some(Driver {
+            access: a,
+            leading: a.leading.iter().map(|leading| leading.slot).collect(),
+            whole: false,
+            bare: true,
+        }),
+        Op::Filter(n) => driver_of(&n.input),
+        Op::Project(n) => {
+            let mut driver = driver_of(&n.input)?;
+            driver.bare = false;
+            for (slot, code) in &n.exprs {
+                if matches!(code, Code::Slot(from) if driver.leading.contains(from)) {
+                    driver.leading.push(*slot);
+                }
+            }
+            Some(driver)
         }
-        Op::Filter(n) => driver_of(&n.input, bare),
-        Op::Project(n) => driver_of(&n.input, false),
-        Op::HashJoin(n) if n.kind != JoinKind::Full => driver_of(&n.probe, bare),
-        Op::Loop(n) if is_for_helpers(&n.inner, false) => driver_of(&n.outer, bare),
+        Op::Aggregate(n) if n.ordered && !n.scalar && n.sets.is_none() => {
+            let mut driver = driver_of(&n.input)?;
+            let by = |(code, _, slot): &(Code, KeyColumn, usize)| match code {
+                Code::Slot(from) if driver.leading.contains(from) => Some(*slot),
+                _ => None,
+            };
+            driver.leading = n.groups.iter().filter_map(by).collect();
+            (driver.whole, driver.bare) = (true, false);
+            Some(driver).filter(|driver| !driver.leading.is_empty())
+        }
+        Op::Distinct(n) if n.ordered => {
+            let mut driver = driver_of(&n.input)?;
+            driver.leading.retain(|slot| n.columns.iter().any(|(column, _)| column == slot));
+            driver.whole = true;
+            Some(driver).filter(|driver| !driver.leading.is_empty())
+        }
+        Op::HashJoin(n) if n.kind != JoinKind::Full => driver_of(&n.probe),
+        Op::Loop(n) if is_for_helpers(&n.inner, false) => driver_of(&n.outer),
         _ => None,
     }
+}
+
+/// Whether several threads may run a part. What its access keeps for who decodes it must not leave the thread.
+fn drives(node: &Node) -> bool {
+    driver_of(node).is_some_and(|driver| !(driver.bare && driver.access.keeps_row))
 }
 
 /// Whether a helper may run all of this by itself. With `gathers` there may be parts that it would run alone.
@@ -312,7 +373,8 @@ fn written_by(node: &Node) -> Vec<usize> {
 }
 
 fn gather(node: &mut Node, takes: Takes<'_>) {
-    let Some(driver) = driver_of(node, true).cloned() else { return };
+    let Some(Driver { access, whole, .. }) = driver_of(node) else { return };
+    let driver = Arc::clone(access);
     let mut joins = Vec::new();
     add_joins(node, &mut joins);
     let slots = match takes {
@@ -322,7 +384,7 @@ fn gather(node: &mut Node, takes: Takes<'_>) {
     let (rows, cost) = (node.rows, node.cost);
     let input = Arc::new(std::mem::replace(node, Node { op: Op::Empty, rows, cost }));
     let shown = Shown::of("Parallelism", "Gather Streams", Vec::new());
-    node.op = Op::Gather(Arc::new(GatherNode { input, slots, driver, joins, shown }));
+    node.op = Op::Gather(Arc::new(GatherNode { input, slots, driver, whole, joins, shown }));
 }
 
 /// The joins that rows of the driver pass on their way up, topmost first.
@@ -331,6 +393,8 @@ fn add_joins(node: &Node, joins: &mut Vec<Arc<HashJoinNode>>) {
         Op::Filter(n) => add_joins(&n.input, joins),
         Op::Project(n) => add_joins(&n.input, joins),
         Op::Loop(n) => add_joins(&n.outer, joins),
+        Op::Aggregate(n) => add_joins(&n.input, joins),
+        Op::Distinct(n) => add_joins(&n.input, joins),
         Op::HashJoin(n) => {
             joins.push(Arc::clone(n));
             add_joins(&n.probe, joins);

@@ -155,23 +155,25 @@ impl Plan {
         steps::steps(&self.body, &self.subplans)
     }
 
-    /// The same plan, parts of which helpers may run when `reads` is what it reads; else `serial` may say why not.
+    /// The same plan, parts of which helpers may run where `found` says what it reads, and how many there may be; else `serial` may say
+    /// why not.
     pub(crate) fn with_helpers(
         mut self,
-        reads: Option<ViewsRead>,
+        found: Option<(ViewsRead, usize)>,
         serial: Option<&'static str>,
         max_degree: Option<u16>,
     ) -> Plan {
         let subplans = Arc::clone(&self.subplans);
-        self.parallel = reads.map(|reads| Arc::new(ParallelPlan { subplans, reads, max_degree }));
+        let plan = |(reads, degree)| Arc::new(ParallelPlan { subplans, reads, max_degree, degree });
+        self.parallel = found.map(plan);
         self.serial = serial;
         self
     }
 
-    /// Whether helpers may run parts of it.
+    /// Threads that may work for it, as far as is known when it is compiled; 1 for a serial plan.
     #[must_use]
-    pub fn is_parallel(&self) -> bool {
-        self.parallel.is_some()
+    pub fn degree(&self) -> usize {
+        self.parallel.as_ref().map_or(1, |plan| plan.degree)
     }
 
     /// Why it has no parallel parts (`NonParallelPlanReason`), where that is not its cost.

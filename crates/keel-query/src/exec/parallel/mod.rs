@@ -53,6 +53,8 @@ pub struct GatherNode {
     pub slots: Option<Vec<usize>>,
     /// The table that is read in parts.
     pub driver: Arc<Access>,
+    /// Rows with one value of the driver's leading column belong to one thread.
+    pub whole: bool,
     /// Joins on the way up from there whose build side is shared, topmost first.
     pub joins: Vec<Arc<HashJoinNode>>,
     /// For SHOWPLAN.
@@ -67,6 +69,8 @@ pub struct ParallelPlan {
     pub reads: Vec<(DatabaseId, Option<Isolation>)>,
     /// MAXDOP of the statement.
     pub max_degree: Option<u16>,
+    /// Threads that might work for it when it was compiled.
+    pub degree: usize,
 }
 
 /// Helpers that a session may have.

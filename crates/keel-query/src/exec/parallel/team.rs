@@ -12,7 +12,7 @@ use crate::exec::hash::{self, Fill};
 use crate::exec::node::{Node, Op};
 use crate::exec::{Operator, access};
 use crate::plan::run::subquery_states;
-use keel_types::Value;
+use keel_types::{Value, key};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -170,6 +170,9 @@ impl<T: Send + 'static> Team<T> {
         }
         together.parts.push((address(&gather.driver), parts));
         cx.session.note_degree(running + 1);
+        if let Some(counts) = counts {
+            counts.note_degree(running + 1);
+        }
         Ok(Some(Team { outcomes, running, made: Vec::new(), failed: None, stop }))
     }
 
@@ -343,7 +346,14 @@ fn cut(gather: &GatherNode, degree: usize, cx: &mut Cx<'_>) -> Result<Option<Arc
     let Some((low, high)) = access::range_of(driver, cx)? else { return Ok(None) };
     let bounds = (low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice));
     let cuts = cx.txn(driver.database)?.split_points(driver.tree, bounds, degree * PARTS_EACH);
-    let cuts = cuts.map_err(|e| cx.storage_error(&e))?;
+    let mut cuts = cuts.map_err(|e| cx.storage_error(&e))?;
+    if let (true, Some(leading)) = (gather.whole, driver.leading) {
+        for cut in &mut cuts {
+            // A key that ends within the column cuts no value of it in two.
+            cut.truncate(key::integer_len(cut, leading.descending).unwrap_or(cut.len()));
+        }
+        cuts.dedup();
+    }
     let parts = Morsels::new(low, high, cuts);
     Ok((parts.count() > 1).then(|| Arc::new(parts)))
 }
