@@ -2,7 +2,7 @@
 
 use super::frozen::{Frozen, Readers};
 use super::morsels::PARTS_EACH;
-use super::{GatherNode, Help, Morsels, ParallelPlan, Together, address};
+use super::{GatherNode, Help, Morsels, ParallelPlan, Together, Workers, address};
 use crate::bind::rel::JoinKind;
 use crate::context::{ExecCtx, IsolationLevel};
 use crate::errors::{self, Error, Result};
@@ -86,6 +86,7 @@ pub(super) struct Team<T> {
     made: Vec<(usize, T)>,
     failed: Option<(usize, Error)>,
     stop: Arc<AtomicBool>,
+    workers: Arc<Workers>,
 }
 
 /// What a helper begins with.
@@ -173,7 +174,8 @@ impl<T: Send + 'static> Team<T> {
         if let Some(counts) = counts {
             counts.note_degree(running + 1);
         }
-        Ok(Some(Team { outcomes, running, made: Vec::new(), failed: None, stop }))
+        let workers = help.workers;
+        Ok(Some(Team { outcomes, running, made: Vec::new(), failed: None, stop, workers }))
     }
 
     /// Waits for the helpers, once the session's thread has done its own share.
@@ -195,7 +197,7 @@ impl<T: Send + 'static> Team<T> {
     /// Waits until all have ended: error 3617 and others when the session is to end meanwhile.
     fn wait(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let mut end = Ok(());
-        let began = std::time::Instant::now();
+        let began = self.workers.clock().now();
         while self.running > 0 {
             match self.outcomes.recv_timeout(LOOK) {
                 Ok(outcome) => self.take(outcome, cx),
@@ -210,8 +212,7 @@ impl<T: Send + 'static> Team<T> {
             }
         }
         cx.end_sharing();
-        let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        keel_base::waits::note("CXPACKET", nanos);
+        self.workers.note_wait(began);
         end
     }
 

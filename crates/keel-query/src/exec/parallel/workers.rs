@@ -8,7 +8,9 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 /// What a worker is to do. It must come to an end by itself once nobody wants its result. What it returns tells that it is done, and
 /// is called when the worker is there for others again.
@@ -19,6 +21,7 @@ pub struct Workers {
     state: Arc<State>,
     most: usize,
     clock: Arc<dyn Clock>,
+    waits: [AtomicU64; 3],
 }
 
 #[derive(Default)]
@@ -40,7 +43,7 @@ impl Workers {
     /// A pool of at most so many threads; `clock` tells the processor time that each has used.
     #[must_use]
     pub fn new(most: usize, clock: Arc<dyn Clock>) -> Arc<Workers> {
-        Arc::new(Workers { state: Arc::default(), most, clock })
+        Arc::new(Workers { state: Arc::default(), most, clock, waits: Default::default() })
     }
 
     /// How many there may be.
@@ -54,6 +57,23 @@ impl Workers {
     pub fn in_use(&self) -> (usize, usize) {
         let queue = self.state.queue.lock();
         (queue.threads.len(), queue.threads.len() - queue.idle)
+    }
+
+    /// How often sessions have waited for their helpers, how long together and at most, nanoseconds (`CXPACKET`).
+    #[must_use]
+    pub fn waits(&self) -> [u64; 3] {
+        self.waits.each_ref().map(|n| n.load(Ordering::Relaxed))
+    }
+
+    /// The calling session's thread has waited for its helpers since then.
+    pub(crate) fn note_wait(&self, since: Duration) {
+        let waited = self.clock.now().saturating_sub(since);
+        let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        let [count, all, most] = &self.waits;
+        count.fetch_add(1, Ordering::Relaxed);
+        all.fetch_add(nanos, Ordering::Relaxed);
+        most.fetch_max(nanos, Ordering::Relaxed);
+        keel_base::waits::note("CXPACKET", nanos);
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
