@@ -59,13 +59,9 @@ impl Planner<'_, '_> {
             Some(most) => usize::from(most).min(own.degree_max),
         };
         let forced = self.binder.prefers_parallel;
-        let least = |cost| if forced { 0.0 } else { cost };
-        self.wish = Some(Wish {
-            degree,
-            part_cost_min: least(PART_COST_MIN),
-            statement_cost_min: least(own.cost_threshold / UNIT_COST),
-            forced,
-        });
+        let statement_cost_min = if forced { 0.0 } else { own.cost_threshold / UNIT_COST };
+        let part_cost_min = statement_cost_min.min(PART_COST_MIN);
+        self.wish = Some(Wish { degree, part_cost_min, statement_cost_min, forced });
         if degree <= 1 {
             let alone = own.degree_max <= 1;
             self.serial = Some(if alone { "EstimatedDOPIsOne" } else { "MaxDOPSetToOne" });

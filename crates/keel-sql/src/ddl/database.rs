@@ -208,10 +208,7 @@ impl Runner<'_> {
                 }
                 entry.change_settings(|settings| {
                     max_dop.iter().try_for_each(|option| set_max_dop(settings, option, *for_secondary))
-                })?;
-                // Whether a statement is parallel was decided when it was compiled.
-                self.info.engine.programs.clear();
-                Ok(())
+                })
             }
             // Files and their sizes are the engine's business.
             AlterDatabaseAction::File { .. } | AlterDatabaseAction::Modify { .. } => Ok(()),
