@@ -17,6 +17,7 @@
 //! | [`scope`], [`context`] | what the session layer provides while compiling and while running |
 //! | [`bind`] | names and types; the logical tree |
 //! | [`expr`] | bound expressions and their compilation |
+//! | [`exec`], [`exec::parallel`] | operators; several threads for one statement |
 //! | [`tvf`], [`openxml`] | functions in FROM: of the server, and over prepared documents |
 //! | [`work`] | working memory of statements and the files behind it |
 //! | [`usage`] | counters of what indexes are used for |

@@ -243,7 +243,8 @@ mod tests {
         let second = KeyColumn::ascending(SqlType::Int, Collation::default());
         for n in [i64::MIN, -70_000, -257, -256, -1, 0, 1, 255, 256, 70_000, i64::MAX] {
             for descending in [false, true] {
-                let column = KeyColumn { descending, ..KeyColumn::ascending(SqlType::BigInt, second.collation) };
+                let column =
+                    KeyColumn { descending, ..KeyColumn::ascending(SqlType::BigInt, second.collation) };
                 let mut key = Vec::new();
                 append(&mut key, &Value::Int(n), &column);
                 let len = key.len();

@@ -119,6 +119,16 @@ set transaction isolation level read committed
 go
 select last_dop from sys.dm_exec_query_stats q cross apply sys.dm_exec_sql_text(q.sql_handle) t where t.text like '%degree one too%' and t.text not like '%sys.%'
 go
+-- A workload group's MAX_DOP goes before all of them.
+alter workload group [default] with (max_dop = 2)
+alter resource governor reconfigure
+go
+/* of a group */ select count(*) from sales option (maxdop 4)
+go
+select last_dop from sys.dm_exec_query_stats q cross apply sys.dm_exec_sql_text(q.sql_handle) t where t.text like '/* of a group%'
+alter workload group [default] with (max_dop = 0)
+alter resource governor reconfigure
+go
 -- An error of any thread is the statement's.
 select sum(1 / (id - 3999)) from sales
 go

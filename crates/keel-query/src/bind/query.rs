@@ -91,7 +91,8 @@ impl Binder<'_> {
                 ast::QueryHint::Other(words) if words == "EXPAND VIEWS" => self.expands_views = true,
                 ast::QueryHint::MaxDop(n) => self.max_degree = u16::try_from(*n).ok(),
                 ast::QueryHint::UseHint(names) => {
-                    let wanted = |name: &SmolStr| name.eq_ignore_ascii_case("ENABLE_PARALLEL_PLAN_PREFERENCE");
+                    let wanted =
+                        |name: &SmolStr| name.eq_ignore_ascii_case("ENABLE_PARALLEL_PLAN_PREFERENCE");
                     self.prefers_parallel |= names.iter().any(wanted);
                 }
                 _ => {}

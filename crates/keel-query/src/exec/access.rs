@@ -364,17 +364,18 @@ impl State {
 
     /// Decodes and checks a row of the view; follows the lookup.
     fn viewed(&mut self, node: &Access, cx: &mut Cx<'_>, row: RowRef) -> Result<bool> {
-        let (tested, others) = node.decode.split_at(node.tested);
-        if !tested.is_empty() {
-            decode_into(&row, tested, &mut cx.slots);
+        let mut decoded = 0;
+        for test in &node.tests {
+            if test.decoded > decoded {
+                decode_into(&row, &node.decode[decoded..test.decoded], &mut cx.slots);
+                decoded = test.decoded;
+            }
+            if !test.pred.test(cx)? {
+                return Ok(false);
+            }
         }
-        if let Some(p) = &node.residual
-            && !p.test(cx)?
-        {
-            return Ok(false);
-        }
-        if !others.is_empty() {
-            decode_into(&row, others, &mut cx.slots);
+        if decoded < node.decode.len() {
+            decode_into(&row, &node.decode[decoded..], &mut cx.slots);
         }
         let Some(lookup) = &node.lookup else {
             let key = std::mem::take(&mut self.key);
@@ -403,9 +404,7 @@ impl State {
     /// A candidate of a locking read, found under `self.key` in the scanned tree.
     fn locked(&mut self, node: &Access, cx: &mut Cx<'_>, row: RowRef, m: LockMode) -> Result<bool> {
         decode_into(&row, &node.decode, &mut cx.slots);
-        if let Some(p) = &node.residual
-            && !p.test(cx)?
-        {
+        if !holds(node, cx)? {
             return Ok(false);
         }
         match (&node.lookup, node.base_tree) {
@@ -431,9 +430,7 @@ impl State {
             .and_then(|locked| if locked { txn.get_latest(node.tree, &self.key) } else { Ok(None) });
         let Some(row) = found.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
         decode_into(&row, &node.decode, &mut cx.slots);
-        if let Some(p) = &node.residual
-            && !p.test(cx)?
-        {
+        if !holds(node, cx)? {
             unlock_row(node, cx, base, &self.base_key)?;
             return Ok(false);
         }
@@ -447,9 +444,7 @@ impl State {
             .and_then(|locked| if locked { txn.get_latest(node.tree, &self.key) } else { Ok(None) });
         let Some(row) = row.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
         decode_into(&row, &node.decode, &mut cx.slots);
-        if let Some(p) = &node.residual
-            && !p.test(cx)?
-        {
+        if !holds(node, cx)? {
             unlock_row(node, cx, node.tree, &self.key)?;
             return Ok(false);
         }
@@ -522,6 +517,16 @@ impl State {
         }
         Ok(())
     }
+}
+
+/// Whether the row in the frame, all of it, passes the conditions.
+fn holds(node: &Access, cx: &mut Cx<'_>) -> Result<bool> {
+    for test in &node.tests {
+        if !test.pred.test(cx)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// An end of a range of keys.

@@ -1,11 +1,11 @@
 //! Aggregation: what is accumulated, and the operator for input that arrives ordered (see [`super::groups`] for any other).
 
+use super::Operator;
 use super::count::Counts;
 use super::cx::{Cx, value_bytes};
+use super::groups::HashOp;
 use super::node::{AggregateCall, AggregateNode};
 use super::sort::compare_rows;
-use super::groups::HashOp;
-use super::Operator;
 use crate::bind::rel::AggFunc;
 use crate::errors::{self, Result};
 use crate::work::{LEVEL_MAX, Partitions, RunReader, partition_of};
@@ -131,7 +131,9 @@ impl Acc {
                 *sum += more;
                 *n += m;
             }
-            (own @ Acc::Value(_), Acc::Value(value)) if !matches!(value, Value::Null) => own.add(call, value)?,
+            (own @ Acc::Value(_), Acc::Value(value)) if !matches!(value, Value::Null) => {
+                own.add(call, value)?
+            }
             (Acc::Value(_), Acc::Value(_)) => {}
             (Acc::Moments(n, mean, m2), Acc::Moments(m, other_mean, other_m2)) if m > 0 => {
                 let (own, all) = (*n as f64, (*n + m) as f64);
@@ -279,7 +281,12 @@ impl DistinctSpill {
     }
 
     /// Takes in what is in the files; `calls` are those of the accumulators, over and over.
-    pub(super) fn settle(&mut self, accs: &mut [Acc], calls: &[AggregateCall], cx: &mut Cx<'_>) -> Result<()> {
+    pub(super) fn settle(
+        &mut self,
+        accs: &mut [Acc],
+        calls: &[AggregateCall],
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
         let Some(out) = self.out.take() else { return Ok(()) };
         let mut waiting: Vec<_> = out.finish()?.into_iter().flatten().map(|run| (run, 1)).collect();
         while let Some((run, level)) = waiting.pop() {

@@ -162,6 +162,14 @@ pub struct Leading {
     pub descending: bool,
 }
 
+/// A condition on a row that is being decoded.
+pub struct Test {
+    /// How many of the columns it needs decoded.
+    pub decoded: usize,
+    /// The condition.
+    pub pred: Pred,
+}
+
 /// Reading a stored table.
 pub struct Access {
     /// Database.
@@ -176,10 +184,8 @@ pub struct Access {
     pub backward: bool,
     /// Columns read from the tree's rows: first those that the conditions read.
     pub decode: Vec<Decode>,
-    /// How many these are.
-    pub tested: usize,
-    /// Conditions on those.
-    pub residual: Option<Pred>,
+    /// Conditions on those, in the order in which they are tested.
+    pub tests: Vec<Test>,
     /// The rest of the row.
     pub lookup: Option<Lookup>,
     /// Locks taken whatever the isolation level.
@@ -538,7 +544,9 @@ impl Node {
     #[must_use]
     pub fn inputs(&self) -> SmallVec<[&Node; 2]> {
         match &self.op {
-            Op::One | Op::Empty | Op::Access(_) | Op::Virtual(_) | Op::Values(_) | Op::WorkTable(_) => smallvec![],
+            Op::One | Op::Empty | Op::Access(_) | Op::Virtual(_) | Op::Values(_) | Op::WorkTable(_) => {
+                smallvec![]
+            }
             Op::Filter(n) => smallvec![&*n.input],
             Op::Project(n) => smallvec![&*n.input],
             Op::Loop(n) => smallvec![&*n.outer, &*n.inner],

@@ -86,7 +86,11 @@ impl Sorted {
                 self.write_run(node, cx)?;
             }
         }
-        if self.runs.is_empty() { self.sort(node) } else { self.write_run(node, cx)? }
+        if self.runs.is_empty() {
+            self.sort(node)
+        } else {
+            self.write_run(node, cx)?
+        }
         Ok(())
     }
 

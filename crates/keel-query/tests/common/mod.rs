@@ -87,6 +87,8 @@ pub struct Session {
     pub helpers: RefCell<Option<(Arc<keel_query::Workers>, usize)>>,
     /// Most threads that a statement has had.
     pub degree: Cell<usize>,
+    /// How often a running statement may look whether it is cancelled before it is.
+    pub looks_left: Cell<u64>,
     pub statistics: keel_query::stats::StatisticsCache,
 }
 
@@ -116,7 +118,9 @@ impl SessionInfo for Session {
         51
     }
     fn cancelled(&self) -> bool {
-        false
+        let left = self.looks_left.get();
+        self.looks_left.set(if left == u64::MAX { left } else { left.saturating_sub(1) });
+        left == 0
     }
     fn work_space(&self) -> Option<&Arc<keel_query::WorkSpace>> {
         *self.work.borrow()
@@ -280,6 +284,7 @@ impl Session {
             work: RefCell::new(None),
             helpers: RefCell::new(None),
             degree: Cell::new(0),
+            looks_left: Cell::new(u64::MAX),
             identities: RefCell::default(),
             row_ids: RefCell::default(),
             identity_insert: Cell::new(None),

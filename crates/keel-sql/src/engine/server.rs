@@ -218,7 +218,8 @@ impl Engine {
         if least > most {
             return Err(errors::memory_bounds(least, most));
         }
-        let parallel = || [config::MAX_DEGREE, config::COST_THRESHOLD].map(|id| self.configuration(id).running);
+        let parallel =
+            || [config::MAX_DEGREE, config::COST_THRESHOLD].map(|id| self.configuration(id).running);
         let parallel_before = parallel();
         let mut values = self.configuration.write();
         for option in config::OPTIONS.iter().filter(|o| o.dynamic) {

@@ -53,9 +53,8 @@ impl Info {
     /// Threads that may work for a statement with this MAXDOP, its own among them. 0 stands for all.
     fn degree(&self, of_statement: Option<u16>) -> usize {
         let said = of_statement.map(usize::from).or_else(|| self.degree_of_database());
-        let said = said.unwrap_or_else(|| {
-            usize::try_from(self.engine.configuration(MAX_DEGREE).running).unwrap_or(0)
-        });
+        let said = said
+            .unwrap_or_else(|| usize::try_from(self.engine.configuration(MAX_DEGREE).running).unwrap_or(0));
         let of_group = usize::try_from(self.governed_group().def().max_dop).unwrap_or(0);
         let most = self.engine.workers().most() + 1;
         [said, of_group].into_iter().filter(|n| *n > 0).fold(most, usize::min)

@@ -196,12 +196,7 @@ impl BaseRoot {
 
     /// Ascending keys that cut a range into parts of about equal size: at least `parts` of them where the range has as many leaves, and
     /// many more where one level of inner pages knows more. Leaves are not read.
-    pub fn separators(
-        &self,
-        lower: Bound<&[u8]>,
-        upper: Bound<&[u8]>,
-        parts: usize,
-    ) -> Result<Vec<Vec<u8>>> {
+    pub fn separators(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>, parts: usize) -> Result<Vec<Vec<u8>>> {
         let mut found = Vec::new();
         let Some(root) = &self.page else { return Ok(found) };
         for depth in 0..self.tree.height.saturating_sub(1) {

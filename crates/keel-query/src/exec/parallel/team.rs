@@ -262,11 +262,9 @@ impl<T> Drop for Team<T> {
 }
 
 impl Seat {
-    fn run<T>(
-        self,
-        make: impl Fn(&mut dyn Operator, &mut Cx<'_>) -> Result<T>,
-    ) -> (Result<T>, Report) {
-        let Seat { node, plan, slots, mut vars, mut readers, views, frozen, together, counts, counts_io } = self;
+    fn run<T>(self, make: impl Fn(&mut dyn Operator, &mut Cx<'_>) -> Result<T>) -> (Result<T>, Report) {
+        let Seat { node, plan, slots, mut vars, mut readers, views, frozen, together, counts, counts_io } =
+            self;
         frozen.begin();
         let mut ctx = ExecCtx {
             vars: &mut vars,
