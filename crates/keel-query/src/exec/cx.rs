@@ -8,8 +8,9 @@ use crate::context::{Arithmetic, ExecCtx, FunctionInvoker, SessionInfo, Transact
 use crate::dml::indexed_view::ViewDelta;
 use crate::errors::{self, Result};
 use crate::exec::Operator;
-use crate::exec::access::{IoCounters, decode_into};
+use crate::exec::access::decode_into;
 use crate::exec::error::txn_error;
+use crate::exec::io::IoCounters;
 use crate::exec::node::Decode;
 use crate::exec::parallel::Together;
 use crate::exec::shared::SharedRows;
@@ -89,7 +90,7 @@ pub struct Rare {
 impl Drop for Cx<'_> {
     fn drop(&mut self) {
         if self.bytes_read > 0 {
-            self.session.note_reads(self.bytes_read.div_ceil(crate::exec::access::PAGE_BYTES));
+            self.session.note_reads(self.bytes_read.div_ceil(crate::exec::io::PAGE_BYTES));
         }
         if self.granted > 0 || self.rare.is_some() {
             self.give_back();

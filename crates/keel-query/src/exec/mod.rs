@@ -12,6 +12,7 @@ pub mod cx;
 pub mod error;
 mod groups;
 pub mod hash;
+pub mod io;
 pub mod join;
 pub mod node;
 pub mod parallel;

@@ -118,34 +118,15 @@ impl<T: Send + 'static> Team<T> {
         if !may_read_beside(&plan, cx)? {
             return Ok(None);
         }
-        let views = cx.views_of(&plan.reads)?;
-        let Some(built) = build_sides(gather, counts, cx)? else { return Ok(None) };
         let Some(parts) = cut(gather, help.degree, cx)? else { return Ok(None) };
-        let wanted = (help.degree - 1).min(parts.count() - 1);
-        let granted = cx.share_grant();
+        let Some(built) = build_sides(gather, counts, cx)? else { return Ok(None) };
         let stop = Arc::new(AtomicBool::new(false));
         let frozen = Frozen::of(cx.session, &help.workers, help.used, Arc::clone(&stop));
+        let wanted = (help.degree - 1).min(parts.count() - 1);
+        let seats = seats(wanted, gather, &plan, (&parts, &built), &frozen, counts, cx)?;
         let (sender, outcomes) = channel();
         let mut running = 0;
-        for number in 0..wanted {
-            let seat = Seat {
-                node: Arc::clone(&gather.input),
-                plan: Arc::clone(&plan),
-                slots: cx.slots.clone(),
-                vars: cx.vars.to_vec(),
-                readers: readers_for(&plan, cx)?,
-                views: views.clone(),
-                frozen: frozen.clone(),
-                together: Together {
-                    parts: vec![(address(&gather.driver), Arc::clone(&parts))],
-                    built: built.iter().map(|(of, fill)| (*of, fill.share())).collect(),
-                    granted: Some(Arc::clone(&granted)),
-                    helps: true,
-                    ..Together::default()
-                },
-                counts: counts.cloned(),
-                counts_io: cx.io().is_some(),
-            };
+        for (number, seat) in seats.into_iter().enumerate() {
             let (make, sender) = (make.clone(), sender.clone());
             let (stop, parts) = (Arc::clone(&stop), Arc::clone(&parts));
             let job = move || {
@@ -284,6 +265,42 @@ impl Seat {
         frozen.tell();
         (made, report)
     }
+}
+
+/// What so many helpers begin with.
+fn seats(
+    wanted: usize,
+    gather: &GatherNode,
+    plan: &Arc<ParallelPlan>,
+    (parts, built): (&Arc<Morsels>, &[(usize, Fill)]),
+    frozen: &Frozen,
+    counts: Option<&Counts>,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<Seat>> {
+    let views = cx.views_of(&plan.reads)?;
+    let granted = cx.share_grant();
+    let seat = |_| {
+        let together = Together {
+            parts: vec![(address(&gather.driver), Arc::clone(parts))],
+            built: built.iter().map(|(of, fill)| (*of, fill.share())).collect(),
+            granted: Some(Arc::clone(&granted)),
+            helps: true,
+            ..Together::default()
+        };
+        Ok(Seat {
+            node: Arc::clone(&gather.input),
+            plan: Arc::clone(plan),
+            slots: cx.slots.clone(),
+            vars: cx.vars.to_vec(),
+            readers: readers_for(plan, cx)?,
+            views: views.clone(),
+            frozen: frozen.clone(),
+            together,
+            counts: counts.cloned(),
+            counts_io: cx.io().is_some(),
+        })
+    };
+    (0..wanted).map(seat).collect()
 }
 
 /// Helpers that this execution may have: none in a helper, nor where what is read is locked.
