@@ -15,6 +15,7 @@
 //! whether a serializable reader holds their range.
 
 mod agent;
+mod beside;
 mod commit;
 mod load;
 mod locked;

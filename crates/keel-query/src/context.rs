@@ -162,6 +162,15 @@ pub trait SessionInfo {
     fn memory_share(&self) -> Option<std::sync::Arc<crate::memory::MemoryShare>> {
         None
     }
+    /// Threads that may help the statement at hand, whose MAXDOP this is; `None` where it is to run on its own thread.
+    fn help(&self, max_degree: Option<u16>) -> Option<crate::exec::parallel::Help> {
+        let _ = max_degree;
+        None
+    }
+    /// So many threads, its own among them, work for its statement from now on.
+    fn note_degree(&self, degree: usize) {
+        let _ = degree;
+    }
     /// The document of a handle that `sp_xml_preparedocument` gave.
     fn xml_document(&self, handle: i64) -> Option<crate::openxml::Prepared> {
         let _ = handle;

@@ -228,6 +228,8 @@ errors! {
     duplicate_ignored() = (3604, 10, 1, "Duplicate key was ignored.");
     /// 3980
     cancelled() = (3617, 0, 1, "The operation was cancelled by the user.");
+    /// 3624: a helper has panicked.
+    helper_lost() = (3624, 20, 1, "A system assertion check has failed: a thread that helped the statement has ended without a word.");
     /// 4101
     aggregate_outer_only() = (4101, 15, 1, "Aggregates on the right side of an APPLY cannot reference columns from the left side.");
     /// 4104

@@ -17,6 +17,7 @@
 //! | [`scope`], [`context`] | what the session layer provides while compiling and while running |
 //! | [`bind`] | names and types; the logical tree |
 //! | [`expr`] | bound expressions and their compilation |
+//! | [`exec`], [`exec::parallel`] | operators; several threads for one statement |
 //! | [`tvf`], [`openxml`] | functions in FROM: of the server, and over prepared documents |
 //! | [`work`] | working memory of statements and the files behind it |
 //! | [`usage`] | counters of what indexes are used for |
@@ -60,11 +61,12 @@ pub use context::{
     Transactions,
 };
 pub use entries::{EntrySort, SortedEntries};
+pub use exec::parallel::Workers;
 pub use memory::{MemoryPool, MemoryShare};
 pub use meta::ColumnMeta;
 pub use plan::{
     CompiledCondition, CompiledExpr, Dml, Plan, compile_condition, compile_dml, compile_expr,
     compile_remote_change, compile_select, compile_select_into,
 };
-pub use scope::BindScope;
+pub use scope::{BindScope, Parallelism};
 pub use work::WorkSpace;

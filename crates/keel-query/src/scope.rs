@@ -233,6 +233,23 @@ impl Default for BindOptions {
     }
 }
 
+/// Whether statements become parallel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parallelism {
+    /// Threads that may work for a statement that has no MAXDOP; 1 for its own alone.
+    pub degree: usize,
+    /// Threads that may work for one that has, at most.
+    pub degree_max: usize,
+    /// `cost threshold for parallelism`, in the product's units: cheaper statements stay serial.
+    pub cost_threshold: f64,
+}
+
+impl Default for Parallelism {
+    fn default() -> Parallelism {
+        Parallelism { degree: 1, degree_max: 1, cost_threshold: 5.0 }
+    }
+}
+
 /// The surroundings of a statement being compiled.
 pub trait BindScope {
     /// What [`BindScope::object`] has just found is read by the statement (or by a module it names: see
@@ -403,6 +420,10 @@ pub trait BindScope {
     ) -> Option<Arc<crate::usage::IndexUse>> {
         let _ = (database, tree);
         None
+    }
+    /// Up to how many threads may work for the statement, and from which cost.
+    fn parallelism(&self) -> Parallelism {
+        Parallelism::default()
     }
     /// True once the client cancelled or the session was killed; asked at each step of binding and planning.
     fn cancelled(&self) -> bool {

@@ -127,6 +127,8 @@ pub(crate) struct Reads {
     pub row_locks: u64,
     pub lock_waits: LockWaits,
     pub lookups: u64,
+    /// Helps another execution, whose use it is part of.
+    pub helps: bool,
 }
 
 impl IndexUse {
@@ -137,7 +139,9 @@ impl IndexUse {
     /// Adds what an operator did that seeks, or reads all.
     pub(crate) fn read(&self, reads: &Reads, seeks: bool) {
         let Counts { uses, operations, .. } = &mut *self.part();
-        if seeks { &mut uses.seeks } else { &mut uses.scans }.note(reads.began);
+        if !reads.helps {
+            if seeks { &mut uses.seeks } else { &mut uses.scans }.note(reads.began);
+        }
         operations.ranges += reads.ranges;
         operations.points += reads.points;
     }
@@ -150,7 +154,9 @@ impl IndexUse {
         let mut part = self.part();
         part.locked(reads.row_locks, reads.lock_waits);
         if reads.lookups > 0 {
-            part.uses.lookups.note(reads.began);
+            if !reads.helps {
+                part.uses.lookups.note(reads.began);
+            }
             part.operations.points += reads.lookups;
         }
     }

@@ -105,6 +105,7 @@ impl Instance {
                 ..keel_sql::InstanceOptions::default()
             },
             hasher: Arc::clone(&passwords) as Arc<dyn PasswordHasher>,
+            processors: std::thread::available_parallelism().unwrap_or(std::num::NonZero::<usize>::MIN),
             log: Arc::clone(&log) as _,
         })
         .map_err(|e| anyhow!("the databases could not be opened: {e}"))?;

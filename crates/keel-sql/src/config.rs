@@ -57,6 +57,10 @@ pub const AD_HOC_QUERIES: i32 = 16_391;
 pub const REMOTE_LOGIN_TIMEOUT: i32 = 1519;
 /// `remote query timeout (s)`; 0 for none.
 pub const REMOTE_QUERY_TIMEOUT: i32 = 1520;
+/// `cost threshold for parallelism`: cheaper statements stay serial.
+pub const COST_THRESHOLD: i32 = 1538;
+/// `max degree of parallelism`: threads that work for a statement; 0 for as many as there are processors.
+pub const MAX_DEGREE: i32 = 1539;
 /// `disallow results from triggers`
 pub const NO_RESULTS_FROM_TRIGGERS: i32 = 114;
 
@@ -73,7 +77,7 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(1562, "clr enabled", 0, 1, 0, true, false),
     option(1577, "common criteria compliance enabled", 0, 1, 0, false, true),
     option(CONTAINED_AUTHENTICATION, "contained database authentication", 0, 1, 0, true, false),
-    option(1538, "cost threshold for parallelism", 0, 32_767, 5, true, true),
+    option(COST_THRESHOLD, "cost threshold for parallelism", 0, 32_767, 5, true, true),
     option(400, "cross db ownership chaining", 0, 1, 0, true, false),
     option(1531, "cursor threshold", -1, i32::MAX as i64, -1, true, true),
     option(16386, "Database Mail XPs", 0, 1, 0, true, true),
@@ -87,7 +91,7 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(IN_DOUBT_RESOLUTION, "in-doubt xact resolution", 0, 2, 0, true, true),
     option(1517, "lightweight pooling", 0, 1, 0, false, true),
     option(106, "locks", 5000, i32::MAX as i64, 0, false, true),
-    option(1539, "max degree of parallelism", 0, 32_767, 0, true, true),
+    option(MAX_DEGREE, "max degree of parallelism", 0, 32_767, 0, true, true),
     option(MAX_SERVER_MEMORY, "max server memory (MB)", 128, i32::MAX as i64, i32::MAX as i64, true, true),
     option(1536, "max text repl size (B)", -1, i32::MAX as i64, 65_536, true, false),
     option(503, "max worker threads", 128, 65_535, 0, true, true),

@@ -39,6 +39,7 @@ fn open(log: &Arc<Lines>) -> Arc<Engine> {
         server_name: "EVENKEEL".to_owned(),
         instance: InstanceOptions { memory_bytes: 32 << 20, ..InstanceOptions::default() },
         hasher: Arc::new(NoPasswords),
+        processors: std::num::NonZero::new(1).expect("one is not zero"),
         log: Arc::clone(log) as _,
     };
     Engine::open(options).unwrap()

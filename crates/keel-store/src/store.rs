@@ -34,7 +34,7 @@ use crate::delta::{Change, Directory, MemoryAccount, Place, Rule, Search, TreeDe
 use crate::gap::BaseGap;
 use crate::key_bytes;
 use crate::row::patch::{self, Patch};
-use crate::scan::Cursor;
+use crate::scan::{Cursor, TREE_PREFIX};
 use crate::snapshot::{Registry, Snapshot};
 use crate::txn::WriteSet;
 use crate::version::{RowRef, Version, VersionKind, VersionRef};
@@ -526,6 +526,44 @@ impl Store {
         let delta =
             self.directory.get(tree, &guard).map_or(0, |delta| delta.estimate_net(bounds, &in_base, &guard));
         Ok(base.saturating_add_signed(delta))
+    }
+
+    /// Ascending keys inside a range that cut it into at most `parts` parts of about equal size; fewer when it is small.
+    pub fn split_points(
+        &self,
+        tree: TreeId,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        parts: usize,
+    ) -> Result<Vec<Vec<u8>>> {
+        let (lower, upper) = crate::scan::base_bounds(tree, bounds);
+        let root = self.base.root();
+        let mut found = root.separators(bound_slice(&lower), bound_slice(&upper), parts)?;
+        // A separator may be shorter than the tree's id where that ends what it separates.
+        found.retain(|key| key.len() > TREE_PREFIX);
+        found.iter_mut().for_each(|key| drop(key.drain(..TREE_PREFIX)));
+        let guard = epoch::pin();
+        if let Some(delta) = self.directory.get(tree, &guard) {
+            found.extend(delta.separators(bounds, parts, &guard));
+        }
+        let inside = |key: &Vec<u8>| {
+            let above = match bounds.0 {
+                Bound::Included(low) | Bound::Excluded(low) => key.as_slice() > low,
+                Bound::Unbounded => true,
+            };
+            let below = match bounds.1 {
+                Bound::Included(high) | Bound::Excluded(high) => key.as_slice() < high,
+                Bound::Unbounded => true,
+            };
+            above && below
+        };
+        found.retain(inside);
+        found.sort_unstable();
+        found.dedup();
+        if found.len() < parts {
+            return Ok(found);
+        }
+        let all = found.len();
+        Ok((1..parts).map(|part| std::mem::take(&mut found[part * all / parts])).collect())
     }
 
     /// The delta of a tree, made when missing.

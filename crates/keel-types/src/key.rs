@@ -101,6 +101,20 @@ pub fn append_i64(out: &mut Vec<u8>, n: i64) {
     out.truncate(end);
 }
 
+/// How many bytes the column takes that a key begins with, of a type that is encoded as an integer is; `None` when the key ends before
+/// it does.
+#[must_use]
+pub fn integer_len(key: &[u8], descending: bool) -> Option<usize> {
+    let marker = if descending { !*key.first()? } else { *key.first()? };
+    let digits = match marker {
+        NULL => 0,
+        negative if negative < BASE => BASE - 1 - negative,
+        positive => positive - BASE,
+    };
+    let len = 1 + usize::from(digits);
+    (len <= key.len()).then_some(len)
+}
+
 fn append_i128(out: &mut Vec<u8>, n: i128) {
     let magnitude = if n < 0 { !n } else { n };
     let len = 16 - (magnitude.leading_zeros() / 8) as usize;
@@ -222,6 +236,26 @@ mod tests {
         let ty = SqlType::Int;
         append(&mut out, value, &KeyColumn { ty, collation: Collation::default(), descending });
         out
+    }
+
+    #[test]
+    fn an_integer_column_knows_its_length() {
+        let second = KeyColumn::ascending(SqlType::Int, Collation::default());
+        for n in [i64::MIN, -70_000, -257, -256, -1, 0, 1, 255, 256, 70_000, i64::MAX] {
+            for descending in [false, true] {
+                let column =
+                    KeyColumn { descending, ..KeyColumn::ascending(SqlType::BigInt, second.collation) };
+                let mut key = Vec::new();
+                append(&mut key, &Value::Int(n), &column);
+                let len = key.len();
+                append(&mut key, &Value::Int(7), &second);
+                assert_eq!(integer_len(&key, descending), Some(len), "{n}");
+                assert_eq!(integer_len(&key[..len], descending), Some(len), "{n}");
+                assert_eq!(integer_len(&key[..len - 1], descending), None, "{n}");
+            }
+        }
+        assert_eq!(integer_len(&[NULL, 9], false), Some(1));
+        assert_eq!(integer_len(&[!NULL, 9], true), Some(1));
     }
 
     #[test]

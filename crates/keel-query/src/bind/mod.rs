@@ -189,6 +189,10 @@ pub struct Binder<'a> {
     /// Indexed views are read by their tables, unless NOEXPAND says otherwise: EXPAND VIEWS, and where a view may be what
     /// the statement changes.
     pub(crate) expands_views: bool,
+    /// MAXDOP.
+    pub(crate) max_degree: Option<u16>,
+    /// ENABLE_PARALLEL_PLAN_PREFERENCE.
+    pub(crate) prefers_parallel: bool,
     /// Tables and parameters of texts for other servers so far.
     remote_names: u32,
     next_get: u32,
@@ -269,6 +273,8 @@ impl<'a> Binder<'a> {
             databases: Vec::new(),
             max_recursion: 100,
             expands_views: false,
+            max_degree: None,
+            prefers_parallel: false,
             remote_names: 0,
             next_get: 0,
             next_recursion: 0,

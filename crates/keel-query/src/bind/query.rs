@@ -10,6 +10,7 @@ use crate::expr::{Expr, Slot};
 use crate::scope::VariableInfo;
 use keel_parser::ast;
 use keel_types::{SqlType, Value};
+use smol_str::SmolStr;
 
 /// What a top-level SELECT does with its rows.
 #[derive(Debug)]
@@ -88,6 +89,12 @@ impl Binder<'_> {
             match hint {
                 ast::QueryHint::MaxRecursion(n) => self.max_recursion = u32::try_from(*n).unwrap_or(0),
                 ast::QueryHint::Other(words) if words == "EXPAND VIEWS" => self.expands_views = true,
+                ast::QueryHint::MaxDop(n) => self.max_degree = u16::try_from(*n).ok(),
+                ast::QueryHint::UseHint(names) => {
+                    let wanted =
+                        |name: &SmolStr| name.eq_ignore_ascii_case("ENABLE_PARALLEL_PLAN_PREFERENCE");
+                    self.prefers_parallel |= names.iter().any(wanted);
+                }
                 _ => {}
             }
         }

@@ -6,7 +6,9 @@
 
 use super::Operator;
 use super::cx::Cx;
+use super::io::{PAGE_BYTES, TREE_DEPTH};
 use super::node::{Access, Bounds, Decode, KeyPart, Lookup, LowHigh};
+use super::parallel::Morsels;
 use crate::context::IsolationLevel;
 use crate::errors::Result;
 use crate::usage::Reads;
@@ -24,46 +26,6 @@ enum Mode {
     View,
     /// Newest committed rows under locks of this mode.
     Locked(LockMode),
-}
-
-/// What SET STATISTICS IO reports: per table, scans and pages' worth of rows read.
-#[derive(Default)]
-pub struct IoCounters {
-    tables: Vec<(String, u64, u64)>,
-}
-
-/// Bytes of rows that count as one page.
-pub(crate) const PAGE_BYTES: u64 = 8096;
-/// Pages passed on the way to a row.
-const TREE_DEPTH: u64 = 2;
-
-impl IoCounters {
-    fn scan(&mut self, node: &Access) {
-        let lookups = u64::from(matches!(node.bounds, Bounds::Point(_) | Bounds::Row(_)));
-        match self.tables.iter_mut().find(|(t, ..)| *t == node.table_name) {
-            Some((_, scans, bytes)) => {
-                *scans += 1 - lookups;
-                *bytes += TREE_DEPTH * PAGE_BYTES;
-            }
-            None => self.tables.push((node.table_name.clone(), 1 - lookups, TREE_DEPTH * PAGE_BYTES)),
-        }
-    }
-    fn row(&mut self, node: &Access, bytes: usize) {
-        if let Some((_, _, read)) = self.tables.iter_mut().find(|(t, ..)| *t == node.table_name) {
-            *read += bytes as u64 + if node.lookup.is_some() { TREE_DEPTH * PAGE_BYTES } else { 0 };
-        }
-    }
-    /// The lines of the report.
-    #[must_use]
-    pub fn report(&self) -> Vec<String> {
-        let line = |(table, scans, bytes): &(String, u64, u64)| {
-            let pages = bytes.div_ceil(PAGE_BYTES);
-            format!(
-                "Table '{table}'. Scan count {scans}, logical reads {pages}, physical reads 0, page server reads 0, read-ahead reads 0, page server read-ahead reads 0, lob logical reads 0, lob physical reads 0, lob page server reads 0, lob read-ahead reads 0, lob page server read-ahead reads 0."
-            )
-        };
-        self.tables.iter().map(line).collect()
-    }
 }
 
 /// Decodes columns of a stored row into their slots.
@@ -120,6 +82,8 @@ struct State {
     mode: Mode,
     cursor: Option<Cursor>,
     range: Range,
+    /// The parts of the range, where others take some of them.
+    parts: Option<Arc<Morsels>>,
     /// Remaining keys of an IN list, last first.
     pending: Vec<Vec<u8>>,
     point_pending: bool,
@@ -137,6 +101,7 @@ impl AccessOp {
             mode: Mode::View,
             cursor: None,
             range: Range::default(),
+            parts: None,
             pending: Vec::new(),
             point_pending: false,
             key: Vec::new(),
@@ -222,6 +187,18 @@ impl State {
         {
             return Ok(false);
         }
+        Ok(true)
+    }
+
+    /// Opens the next part of the range that nobody reads; false when there is none.
+    fn next_part(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<bool> {
+        let Some((low, high)) = self.parts.as_ref().and_then(|parts| parts.take(node.backward)) else {
+            return Ok(false);
+        };
+        let (txn, view) = cx.view(node.database, node.view)?;
+        let direction = if node.backward { Direction::Reverse } else { Direction::Forward };
+        let opened = txn.scan(view, node.tree, low, high, direction);
+        self.cursor = Some(opened.map_err(|e| cx.storage_error(&e))?);
         Ok(true)
     }
 
@@ -336,17 +313,18 @@ impl State {
 
     /// Decodes and checks a row of the view; follows the lookup.
     fn viewed(&mut self, node: &Access, cx: &mut Cx<'_>, row: RowRef) -> Result<bool> {
-        let (tested, others) = node.decode.split_at(node.tested);
-        if !tested.is_empty() {
-            decode_into(&row, tested, &mut cx.slots);
+        let mut decoded = 0;
+        for test in &node.tests {
+            if test.decoded > decoded {
+                decode_into(&row, &node.decode[decoded..test.decoded], &mut cx.slots);
+                decoded = test.decoded;
+            }
+            if !test.pred.test(cx)? {
+                return Ok(false);
+            }
         }
-        if let Some(p) = &node.residual
-            && !p.test(cx)?
-        {
-            return Ok(false);
-        }
-        if !others.is_empty() {
-            decode_into(&row, others, &mut cx.slots);
+        if decoded < node.decode.len() {
+            decode_into(&row, &node.decode[decoded..], &mut cx.slots);
         }
         let Some(lookup) = &node.lookup else {
             let key = std::mem::take(&mut self.key);
@@ -375,9 +353,7 @@ impl State {
     /// A candidate of a locking read, found under `self.key` in the scanned tree.
     fn locked(&mut self, node: &Access, cx: &mut Cx<'_>, row: RowRef, m: LockMode) -> Result<bool> {
         decode_into(&row, &node.decode, &mut cx.slots);
-        if let Some(p) = &node.residual
-            && !p.test(cx)?
-        {
+        if !holds(node, cx)? {
             return Ok(false);
         }
         match (&node.lookup, node.base_tree) {
@@ -403,9 +379,7 @@ impl State {
             .and_then(|locked| if locked { txn.get_latest(node.tree, &self.key) } else { Ok(None) });
         let Some(row) = found.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
         decode_into(&row, &node.decode, &mut cx.slots);
-        if let Some(p) = &node.residual
-            && !p.test(cx)?
-        {
+        if !holds(node, cx)? {
             unlock_row(node, cx, base, &self.base_key)?;
             return Ok(false);
         }
@@ -419,9 +393,7 @@ impl State {
             .and_then(|locked| if locked { txn.get_latest(node.tree, &self.key) } else { Ok(None) });
         let Some(row) = row.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
         decode_into(&row, &node.decode, &mut cx.slots);
-        if let Some(p) = &node.residual
-            && !p.test(cx)?
-        {
+        if !holds(node, cx)? {
             unlock_row(node, cx, node.tree, &self.key)?;
             return Ok(false);
         }
@@ -496,6 +468,29 @@ impl State {
     }
 }
 
+/// Whether the row in the frame, all of it, passes the conditions.
+fn holds(node: &Access, cx: &mut Cx<'_>) -> Result<bool> {
+    for test in &node.tests {
+        if !test.pred.test(cx)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// An end of a range of keys.
+type End = Bound<Vec<u8>>;
+
+/// The range that an access reads now, for who cuts it into parts; `None` when nothing can be in it.
+pub(crate) fn range_of(node: &Arc<Access>, cx: &mut Cx<'_>) -> Result<Option<(End, End)>> {
+    let mut op = AccessOp::new(Arc::clone(node));
+    if !op.state.compute_range(node, cx)? {
+        return Ok(None);
+    }
+    let (low, high) = op.state.range.bounds();
+    Ok(Some((low.map(<[u8]>::to_vec), high.map(<[u8]>::to_vec))))
+}
+
 /// Locks a row; false when READPAST lets it be.
 fn lock_row(
     node: &Access,
@@ -563,6 +558,7 @@ impl Operator for AccessOp {
 
     fn close(&mut self) {
         self.state.cursor = None;
+        self.state.parts = None;
         self.state.pending.clear();
         self.count();
     }
@@ -591,6 +587,7 @@ impl AccessOp {
 
     fn start(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let Self { node, state } = self;
+        let parts = cx.together().and_then(|together| together.parts_of(node));
         let node = &**node;
         cx.bytes_read += TREE_DEPTH * PAGE_BYTES;
         if let Some(io) = cx.io() {
@@ -598,8 +595,10 @@ impl AccessOp {
         }
         if state.reads.began == 0 && node.uses.is_some() {
             state.reads.began = cx.session.about_now_local();
+            state.reads.helps = cx.helps();
         }
         state.mode = State::mode(node, cx);
+        state.parts = None;
         state.cursor = None;
         state.point_pending = false;
         if let Some(m) = node.table_lock {
@@ -634,6 +633,10 @@ impl AccessOp {
                 })?;
             }
             Bounds::In { .. } => state.start_in_list(node, cx)?,
+            Bounds::All | Bounds::Range { .. } if parts.is_some() => {
+                state.reads.ranges += u64::from(!state.reads.helps);
+                state.parts = parts;
+            }
             Bounds::All | Bounds::Range { .. } => {
                 if state.compute_range(node, cx)? {
                     state.open_cursor(node, cx)?;
@@ -697,6 +700,9 @@ impl AccessOp {
                     Ok(None) => state.cursor = None,
                     Err(e) => return Err(cx.storage_error(&e)),
                 }
+                continue;
+            }
+            if state.parts.is_some() && state.next_part(node, cx)? {
                 continue;
             }
             let Some(k) = state.pending.pop() else { return Ok(false) };

@@ -1,14 +1,15 @@
-//! Aggregation: hashed, streamed over ordered input, or of everything at once.
+//! Aggregation: what is accumulated, and the operator for input that arrives ordered (see [`super::groups`] for any other).
 
+use super::Operator;
 use super::count::Counts;
 use super::cx::{Cx, value_bytes};
+use super::groups::HashOp;
 use super::node::{AggregateCall, AggregateNode};
 use super::sort::compare_rows;
-use super::{Operator, restore};
 use crate::bind::rel::AggFunc;
 use crate::errors::{self, Result};
-use crate::work::{LEVEL_MAX, Partitions, Run, RunReader, partition_of};
-use hashbrown::{HashMap, HashSet};
+use crate::work::{LEVEL_MAX, Partitions, RunReader, partition_of};
+use hashbrown::HashSet;
 use keel_types::compare::order;
 use keel_types::{Decimal, Length, SqlType, Value, key};
 use std::sync::Arc;
@@ -38,6 +39,12 @@ pub enum Acc {
     Checksum(Option<i32>),
     /// Distinct values first; with room for the key of the one at hand.
     Distinct(Box<(SeenKeys, Acc, Vec<u8>)>),
+}
+
+impl Default for Acc {
+    fn default() -> Acc {
+        Acc::Count(0)
+    }
 }
 
 impl Acc {
@@ -109,6 +116,50 @@ impl Acc {
             }
             _ => self.add(call, value),
         }
+    }
+
+    /// Takes in what another thread has accumulated of the same group. Distinct values cannot be taken in: whether they are new is
+    /// known only value by value.
+    pub(super) fn absorb(&mut self, call: &AggregateCall, other: Acc) -> Result<()> {
+        match (self, other) {
+            (Acc::Count(n), Acc::Count(m)) => *n += m,
+            (Acc::Exact(sum, n), Acc::Exact(more, m)) => {
+                *sum = sum.checked_add(more).ok_or_else(|| keel_types::raise::overflow(call.ty))?;
+                *n += m;
+            }
+            (Acc::Float(sum, n), Acc::Float(more, m)) => {
+                *sum += more;
+                *n += m;
+            }
+            (own @ Acc::Value(_), Acc::Value(value)) if !matches!(value, Value::Null) => {
+                own.add(call, value)?
+            }
+            (Acc::Value(_), Acc::Value(_)) => {}
+            (Acc::Moments(n, mean, m2), Acc::Moments(m, other_mean, other_m2)) if m > 0 => {
+                let (own, all) = (*n as f64, (*n + m) as f64);
+                let delta = other_mean - *mean;
+                *m2 += other_m2 + delta * delta * own * m as f64 / all;
+                *mean += delta * m as f64 / all;
+                *n += m;
+            }
+            (Acc::Moments(..), Acc::Moments(..)) => {}
+            (Acc::Strings(rows, separator), Acc::Strings(more, other)) => {
+                rows.extend(more);
+                if separator.is_null() {
+                    *separator = other;
+                }
+            }
+            (Acc::Percentile(values, fraction), Acc::Percentile(more, other)) => {
+                if values.is_empty() {
+                    *fraction = other;
+                }
+                values.extend(more);
+            }
+            (Acc::Checksum(sum), Acc::Checksum(Some(other))) => *sum = Some(sum.unwrap_or(0) ^ other),
+            (Acc::Checksum(_), Acc::Checksum(None)) => {}
+            _ => unreachable!("accumulators of one call are alike"),
+        }
+        Ok(())
     }
 
     fn add(&mut self, call: &AggregateCall, value: Value) -> Result<()> {
@@ -230,7 +281,12 @@ impl DistinctSpill {
     }
 
     /// Takes in what is in the files; `calls` are those of the accumulators, over and over.
-    fn settle(&mut self, accs: &mut [Acc], calls: &[AggregateCall], cx: &mut Cx<'_>) -> Result<()> {
+    pub(super) fn settle(
+        &mut self,
+        accs: &mut [Acc],
+        calls: &[AggregateCall],
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
         let Some(out) = self.out.take() else { return Ok(()) };
         let mut waiting: Vec<_> = out.finish()?.into_iter().flatten().map(|run| (run, 1)).collect();
         while let Some((run, level)) = waiting.pop() {
@@ -275,7 +331,7 @@ impl DistinctSpill {
     }
 
     /// Forgets everything.
-    fn reset(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn reset(&mut self, cx: &mut Cx<'_>) {
         cx.discharge(std::mem::take(&mut self.held));
         self.out = None;
     }
@@ -389,259 +445,19 @@ fn strings_finish(rows: &[Vec<Value>], separator: &Value, call: &AggregateCall) 
 /// The operator for an aggregation.
 #[must_use]
 pub fn operator(node: Arc<AggregateNode>, counts: Option<&Counts>) -> Box<dyn Operator> {
+    if !node.ordered || node.sets.is_some() {
+        return Box::new(HashOp::new(node, counts));
+    }
     let input = node.input.operator(counts);
-    if node.ordered && node.sets.is_none() {
-        return Box::new(StreamOp {
-            node,
-            input,
-            accs: Vec::new(),
-            current: Vec::new(),
-            started: false,
-            ended: false,
-            spill: DistinctSpill::default(),
-        });
-    }
-    Box::new(HashOp::new(node, input))
-}
-
-#[derive(Default)]
-struct Groups {
-    integers: HashMap<i64, u32, FastHash>,
-    bytes: HashMap<Box<[u8]>, u32, FastHash>,
-    /// Group key values, flat.
-    keys: Vec<Value>,
-    accs: Vec<Acc>,
-    /// Grouping set of each group.
-    set: Vec<u32>,
-    count: usize,
-    charged: usize,
-}
-
-/// Hash and scalar aggregation.
-///
-/// When memory is full, rows of groups that are in it are still taken in; rows of other groups go to files, divided by
-/// the hash of their keys (each with the grouping set it is for). The groups in memory are then complete and leave; the
-/// files are aggregated one after the other in the same way.
-struct HashOp {
-    node: Arc<AggregateNode>,
-    input: Box<dyn Operator>,
-    groups: Groups,
-    at: usize,
-    /// Rows in files, and how often they were divided.
-    waiting: Vec<(Run, u32)>,
-    buffers: Buffers,
-    spill: DistinctSpill,
-}
-
-#[derive(Default)]
-struct Buffers {
-    keys: Vec<Value>,
-    encoded: Vec<u8>,
-}
-
-impl Groups {
-    /// What a new group will take, roughly, in bytes.
-    fn size(node: &AggregateNode, keys: &[Value], bytes: usize) -> usize {
-        bytes + 64 * node.aggs.len() + 16 + keys.iter().map(value_bytes).sum::<usize>()
-    }
-
-    fn add(&mut self, node: &AggregateNode, keys: &[Value], set: u32, size: usize) -> u32 {
-        let id = self.count as u32;
-        self.count += 1;
-        for (i, v) in keys.iter().enumerate() {
-            let grouped = node.sets.as_ref().is_none_or(|s| s[set as usize].contains(&i));
-            self.keys.push(if grouped { v.clone() } else { Value::Null });
-        }
-        self.accs.extend(node.aggs.iter().map(Acc::new));
-        self.set.push(set);
-        self.charged += size;
-        id
-    }
-}
-
-/// Where rows come from, and go to when memory is full.
-struct Pass {
-    level: u32,
-    full: bool,
-    out: Partitions,
-}
-
-impl HashOp {
-    fn new(node: Arc<AggregateNode>, input: Box<dyn Operator>) -> HashOp {
-        let (groups, buffers) = (Groups::default(), Buffers::default());
-        HashOp { node, input, groups, at: 0, waiting: Vec::new(), buffers, spill: DistinctSpill::default() }
-    }
-
-    fn read_input(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        let sets = self.node.sets.as_ref().map_or(1, |s| s.len() as u32);
-        let mut pass = Pass { level: 0, full: false, out: Partitions::new() };
-        while self.input.next(cx)? {
-            cx.tick()?;
-            self.take_row(0..sets, &mut pass, cx)?;
-        }
-        self.end_pass(pass, cx)
-    }
-
-    /// Aggregates the rows of a file.
-    fn read_run(&mut self, run: &Run, level: u32, cx: &mut Cx<'_>) -> Result<()> {
-        cx.discharge(self.groups.charged);
-        self.spill.reset(cx);
-        self.groups = Groups::default();
-        self.at = 0;
-        let node = Arc::clone(&self.node);
-        let mut pass = Pass { level, full: false, out: Partitions::new() };
-        let mut reader = RunReader::new(run);
-        let mut row = Vec::new();
-        while reader.next(&mut row)? {
-            cx.tick()?;
-            let Some(Value::Int(set)) = row.first() else { continue };
-            let set = *set as u32;
-            restore(cx, &node.input_slots, &row[1..]);
-            self.take_row(set..set + 1, &mut pass, cx)?;
-        }
-        self.end_pass(pass, cx)
-    }
-
-    fn end_pass(&mut self, pass: Pass, cx: &mut Cx<'_>) -> Result<()> {
-        self.spill.settle(&mut self.groups.accs, &self.node.aggs, cx)?;
-        let runs = pass.out.finish()?;
-        self.waiting.extend(runs.into_iter().flatten().map(|run| (run, pass.level + 1)));
-        Ok(())
-    }
-
-    /// Takes in the row of the frame for some grouping sets.
-    fn take_row(&mut self, sets: std::ops::Range<u32>, pass: &mut Pass, cx: &mut Cx<'_>) -> Result<()> {
-        let node = &*self.node;
-        let Buffers { keys, encoded } = &mut self.buffers;
-        let groups = &mut self.groups;
-        let integer = node.sets.is_none() && node.groups.len() == 1 && node.groups[0].1.ty.is_integer();
-        keys.clear();
-        for (code, ..) in &node.groups {
-            keys.push(code.eval(cx)?);
-        }
-        for set in sets {
-            let number =
-                if let (true, Some(Value::Int(n))) = (integer, keys.first()) { Some(*n) } else { None };
-            let known = match number {
-                Some(n) => groups.integers.get(&n),
-                None => {
-                    encode_group(node, keys, set, encoded);
-                    groups.bytes.get(&encoded[..])
-                }
-            };
-            let id = match known {
-                Some(id) => *id,
-                None => {
-                    let size = Groups::size(node, keys, number.map_or(encoded.len(), |_| 16));
-                    if !pass.full && pass.level < LEVEL_MAX && !node.scalar {
-                        pass.full = !cx.fits(size, groups.charged);
-                        if pass.full {
-                            cx.discharge(size);
-                        }
-                    } else if !pass.full {
-                        cx.charge(size)?;
-                    }
-                    if pass.full {
-                        let partition = match number {
-                            Some(n) => partition_of(n, pass.level),
-                            None => partition_of(&encoded[..], pass.level),
-                        };
-                        let set = Value::Int(i64::from(set));
-                        let values = node.input_slots.iter().map(|s| &cx.slots[*s]);
-                        pass.out.row(&cx.work_space()?, partition, std::iter::once(&set).chain(values))?;
-                        continue;
-                    }
-                    let id = groups.add(node, keys, set, size);
-                    match number {
-                        Some(n) => groups.integers.insert(n, id),
-                        None => groups.bytes.insert(encoded[..].into(), id),
-                    };
-                    id
-                }
-            };
-            let width = node.aggs.len();
-            let first = id as usize * width;
-            for (i, call) in node.aggs.iter().enumerate() {
-                groups.accs[first + i].step(call, cx, (first + i) as u32, &mut self.spill)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Groups that exist without any row: the scalar one, and empty grouping sets.
-    fn add_empty(&mut self) {
-        let node = self.node.clone();
-        let nulls = vec![Value::Null; node.groups.len()];
-        match &node.sets {
-            None if node.scalar && self.groups.count == 0 => {
-                self.groups.add(&node, &nulls, 0, 0);
-            }
-            Some(sets) if self.groups.count == 0 => {
-                for (i, _) in sets.iter().enumerate().filter(|(_, s)| s.is_empty()) {
-                    self.groups.add(&node, &nulls, i as u32, 0);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-impl Operator for HashOp {
-    fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        cx.discharge(self.groups.charged);
-        self.spill.reset(cx);
-        self.groups = Groups::default();
-        self.waiting.clear();
-        self.at = 0;
-        self.input.open(cx)?;
-        self.read_input(cx)?;
-        self.add_empty();
-        Ok(())
-    }
-
-    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        while self.at >= self.groups.count {
-            let Some((run, level)) = self.waiting.pop() else { return Ok(false) };
-            self.read_run(&run, level, cx)?;
-        }
-        let node = &*self.node;
-        let i = self.at;
-        self.at += 1;
-        let width = node.groups.len();
-        for ((_, _, slot), v) in node.groups.iter().zip(&mut self.groups.keys[i * width..]) {
-            cx.slots[*slot] = std::mem::take(v);
-        }
-        if let Some(slot) = node.grouping_id {
-            let grouped = node.sets.as_ref().map(|s| &s[self.groups.set[i] as usize]);
-            let mask =
-                (0..width).filter(|k| grouped.is_some_and(|g| !g.contains(k))).fold(0i64, |m, k| m | 1 << k);
-            cx.slots[slot] = Value::Int(mask);
-        }
-        for (acc, call) in self.groups.accs[i * node.aggs.len()..].iter().zip(&node.aggs) {
-            cx.slots[call.slot] = acc.finish(call).or_else(|e| cx.arithmetic(e))?;
-        }
-        Ok(true)
-    }
-
-    fn close(&mut self) {
-        self.groups = Groups::default();
-        self.spill = DistinctSpill::default();
-        self.waiting = Vec::new();
-        self.input.close();
-    }
-}
-
-/// Key bytes of a group: its set, when there are several, and the keys that the set groups by.
-fn encode_group(node: &AggregateNode, keys: &[Value], set: u32, out: &mut Vec<u8>) {
-    out.clear();
-    if node.sets.is_some() {
-        out.extend_from_slice(&set.to_be_bytes());
-    }
-    for (i, v) in keys.iter().enumerate() {
-        if node.sets.as_ref().is_none_or(|s| s[set as usize].contains(&i)) {
-            key::append(out, v, &node.groups[i].1);
-        }
-    }
+    Box::new(StreamOp {
+        node,
+        input,
+        accs: Vec::new(),
+        current: Vec::new(),
+        started: false,
+        ended: false,
+        spill: DistinctSpill::default(),
+    })
 }
 
 /// Aggregation of input that arrives group by group.

@@ -7,15 +7,18 @@ use super::Operator;
 use super::cx::Cx;
 use super::node::Node;
 use crate::errors::Result;
-use std::cell::RefCell;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Counters of a plan's operators, by [`Node::identity`].
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Counts {
-    of: RefCell<HashMap<usize, Arc<Count>>>,
+    /// Shared with the statement's helpers.
+    of: Arc<Mutex<HashMap<usize, Arc<Count>>>>,
+    /// The most threads that worked at once.
+    degree: Arc<AtomicUsize>,
 }
 
 /// What an operator did.
@@ -30,14 +33,25 @@ impl Counts {
     /// Of an operator: rows it gave, how often it was opened, and how often it was read to its end. All 0 for one that was never made.
     #[must_use]
     pub fn of(&self, node: usize) -> [u64; 3] {
-        let of = self.of.borrow();
+        let of = self.of.lock();
         let read = |n: &AtomicU64| n.load(Ordering::Relaxed);
         of.get(&node).map_or([0; 3], |c| [read(&c.rows), read(&c.executions), read(&c.ends)])
     }
 
+    /// The most threads that worked at once.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.degree.load(Ordering::Relaxed).max(1)
+    }
+
+    /// So many threads work at once.
+    pub(super) fn note_degree(&self, threads: usize) {
+        self.degree.fetch_max(threads, Ordering::Relaxed);
+    }
+
     /// The operator, counted.
     pub(super) fn around(&self, node: &Node, operator: Box<dyn Operator>) -> Box<dyn Operator> {
-        let count = Arc::clone(self.of.borrow_mut().entry(node.identity()).or_default());
+        let count = Arc::clone(self.of.lock().entry(node.identity()).or_default());
         Box::new(Counted { operator, count })
     }
 }

@@ -1,12 +1,18 @@
 //! The state of one execution that expressions and operators share: [`Cx`].
 
+mod helping;
+
+pub(crate) use helping::{Report, Views};
+
 use crate::context::{Arithmetic, ExecCtx, FunctionInvoker, SessionInfo, Transactions, TriggerInvoker};
 use crate::dml::indexed_view::ViewDelta;
 use crate::errors::{self, Result};
 use crate::exec::Operator;
-use crate::exec::access::{IoCounters, decode_into};
+use crate::exec::access::decode_into;
 use crate::exec::error::txn_error;
+use crate::exec::io::IoCounters;
 use crate::exec::node::Decode;
+use crate::exec::parallel::Together;
 use crate::exec::shared::SharedRows;
 use crate::memory::MemoryShare;
 use crate::work::WorkSpace;
@@ -77,12 +83,14 @@ pub struct Rare {
     refused: bool,
     /// What the statement does to indexed views and has not written yet.
     pub views: Vec<ViewDelta>,
+    /// Of a plan with parallel parts.
+    pub(crate) together: Option<Box<Together>>,
 }
 
 impl Drop for Cx<'_> {
     fn drop(&mut self) {
         if self.bytes_read > 0 {
-            self.session.note_reads(self.bytes_read.div_ceil(crate::exec::access::PAGE_BYTES));
+            self.session.note_reads(self.bytes_read.div_ceil(crate::exec::io::PAGE_BYTES));
         }
         if self.granted > 0 || self.rare.is_some() {
             self.give_back();
@@ -105,9 +113,13 @@ pub struct SubqueryState {
 }
 
 impl<'a> Cx<'a> {
-    /// The memory that it was granted is others' again.
+    /// The memory that it was granted is others' again. A helper's is its session's.
     #[cold]
-    fn give_back(&self) {
+    fn give_back(&mut self) {
+        if self.helps() {
+            return;
+        }
+        self.end_sharing();
         let rare = self.rare.as_deref();
         let share = rare.and_then(|rare| rare.share.as_deref());
         if self.granted > 0
@@ -184,6 +196,12 @@ impl<'a> Cx<'a> {
     /// Whether the statement has changes of indexed views to write.
     pub(crate) fn has_view_deltas(&self) -> bool {
         self.rare.as_ref().is_some_and(|rare| !rare.views.is_empty())
+    }
+
+    /// What it knows of its parallel parts, where the plan has any.
+    #[inline]
+    pub(crate) fn together(&mut self) -> Option<&mut Together> {
+        self.rare.as_mut()?.together.as_deref_mut()
     }
 
     /// Counters of SET STATISTICS IO, when it is on.
@@ -283,8 +301,12 @@ impl<'a> Cx<'a> {
             self.rare().share = Some(share);
         }
         let share = self.rare.as_ref().and_then(|rare| rare.share.as_deref());
-        let taken = work.reserve(self.memory - self.granted, self.granted, share);
+        let has = self.granted_together().unwrap_or(self.granted);
+        let taken = work.reserve(self.memory - self.granted, has, share);
         self.granted += taken;
+        if let Some(together) = self.rare.as_ref().and_then(|rare| rare.together.as_ref()) {
+            together.note_granted(taken);
+        }
         if taken == 0
             && let Some(rare) = &mut self.rare
         {

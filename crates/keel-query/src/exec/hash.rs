@@ -12,6 +12,7 @@
 use super::count::Counts;
 use super::cx::{Cx, value_bytes};
 use super::node::HashJoinNode;
+use super::parallel::Source;
 use super::{Operator, restore, set_null};
 use crate::bind::rel::JoinKind;
 use crate::errors::Result;
@@ -76,13 +77,12 @@ struct Table {
     values: Vec<Value>,
     /// The next row with the same key, in the order they came in; the last one's is the first. Maps have the last one.
     next: Vec<u32>,
-    matched: Vec<bool>,
     bytes_charged: usize,
 }
 
 impl Table {
     /// Adds a row whose values were appended to `values`.
-    fn add(&mut self, key: Key, bytes: &[u8], full: bool) {
+    fn add(&mut self, key: Key, bytes: &[u8]) {
         let row = self.next.len() as u32;
         let last = match key {
             Key::Null => {
@@ -97,8 +97,27 @@ impl Table {
         };
         let first = last.map_or(row, |last| std::mem::replace(&mut self.next[last as usize], row));
         self.next.push(first);
-        if full {
-            self.matched.push(false);
+    }
+
+    /// Takes over all rows of another table.
+    fn absorb(&mut self, mut other: Table) {
+        let base = self.next.len() as u32;
+        self.values.append(&mut other.values);
+        self.next.extend(other.next.iter().map(|row| row + base));
+        self.nulls.extend(other.nulls.iter().map(|row| row + base));
+        self.bytes_charged += other.bytes_charged;
+        let next = &mut self.next;
+        // Both chains are rings: exchanging what comes after their last rows makes them one.
+        let mut join = |own: Option<u32>, last: u32| {
+            if let Some(own) = own {
+                next.swap(own as usize, last as usize);
+            }
+        };
+        for (key, last) in other.integers {
+            join(self.integers.insert(key, last + base), last + base);
+        }
+        for (key, last) in other.bytes {
+            join(self.bytes.insert(key, last + base), last + base);
         }
     }
 
@@ -146,6 +165,132 @@ impl Table {
     }
 }
 
+/// A build side as it was read.
+pub(crate) struct Fill {
+    table: Arc<Table>,
+    /// It has a row with a NULL key.
+    has_null: bool,
+    /// It has rows.
+    has_rows: bool,
+    /// Where its rows are when memory does not hold them.
+    out: Option<Partitions>,
+}
+
+impl Fill {
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        !self.has_rows
+    }
+
+    /// Whether its rows went to files.
+    pub fn is_divided(&self) -> bool {
+        self.out.is_some()
+    }
+
+    /// The same for another thread. Nothing of it may be in files.
+    pub fn share(&self) -> Fill {
+        let Fill { has_null, has_rows, .. } = *self;
+        Fill { table: Arc::clone(&self.table), has_null, has_rows, out: None }
+    }
+
+    /// Reads a build side to its end.
+    fn read(node: &HashJoinNode, input: &mut dyn Operator, cx: &mut Cx<'_>) -> Result<Fill> {
+        let full = node.kind == JoinKind::Full;
+        let (mut table, mut bytes_of_key) = (Table::default(), Vec::new());
+        let (mut has_null, mut has_rows, mut out) = (false, false, None);
+        input.open(cx)?;
+        while input.next(cx)? {
+            cx.tick()?;
+            has_rows = true;
+            let key = key_of(node, &node.build_keys, &mut bytes_of_key, cx)?;
+            if key == Key::Null {
+                has_null = true;
+                if !full {
+                    continue;
+                }
+            }
+            if let Some(out) = &mut out {
+                let value = key.to_value(&bytes_of_key);
+                let values = node.build_slots.iter().map(|s| &cx.slots[*s]);
+                let partition = key.partition(&bytes_of_key, 0);
+                write_row(out, partition, std::iter::once(&value).chain(values), cx)?;
+                continue;
+            }
+            let mut bytes = 32 + if key == Key::Encoded { bytes_of_key.len() } else { 0 };
+            for s in &node.build_slots {
+                let v = cx.slots[*s].clone();
+                bytes += value_bytes(&v);
+                table.values.push(v);
+            }
+            let fits = cx.fits(bytes, table.bytes_charged);
+            table.bytes_charged += bytes;
+            table.add(key, &bytes_of_key);
+            if !fits {
+                table.divide(node.build_slots.len(), 0, out.insert(Partitions::new()), cx)?;
+            }
+        }
+        Ok(Fill { table: Arc::new(table), has_null, has_rows, out })
+    }
+
+    /// Takes over what another thread has read; what is in files stays in files, and takes the rest along.
+    fn absorb(&mut self, mut other: Fill, node: &HashJoinNode, cx: &mut Cx<'_>) -> Result<()> {
+        self.has_null |= other.has_null;
+        self.has_rows |= other.has_rows;
+        let mut rows = std::mem::take(Arc::get_mut(&mut other.table).expect("nobody shares it yet"));
+        let table = Arc::get_mut(&mut self.table).expect("nobody shares it yet");
+        if self.out.is_none() && other.out.is_none() {
+            table.absorb(rows);
+            return Ok(());
+        }
+        let width = node.build_slots.len();
+        let out = match &mut self.out {
+            Some(out) => out,
+            none => none.insert(Partitions::new()),
+        };
+        table.divide(width, 0, out, cx)?;
+        rows.divide(width, 0, out, cx)?;
+        let Some(written) = other.out else { return Ok(()) };
+        let mut row = Vec::new();
+        for (partition, run) in written.finish()?.into_iter().enumerate() {
+            let Some(run) = run else { continue };
+            let mut reader = RunReader::new(&run);
+            while reader.next(&mut row)? {
+                cx.tick()?;
+                write_row(out, partition, row.iter(), cx)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the build side of a join, with helpers where the plan says so.
+pub(crate) fn build(node: &Arc<HashJoinNode>, counts: Option<&Counts>, cx: &mut Cx<'_>) -> Result<Fill> {
+    let mut source = Source::of(&node.build, counts);
+    let fill = fill(node, &mut source, cx);
+    source.close();
+    fill
+}
+
+fn fill(node: &Arc<HashJoinNode>, source: &mut Source, cx: &mut Cx<'_>) -> Result<Fill> {
+    let of = Arc::clone(node);
+    let made = source.run(cx, move |input, cx| Fill::read(&of, input, cx))?;
+    let mut fill = made.own;
+    for other in made.others {
+        fill.absorb(other, node, cx)?;
+    }
+    Ok(fill)
+}
+
+/// The key of the frame's row.
+#[inline]
+fn key_of(node: &HashJoinNode, codes: &[Code], bytes: &mut Vec<u8>, cx: &mut Cx<'_>) -> Result<Key> {
+    if node.integer_key {
+        return codes[0].with(cx, |v| if let Value::Int(n) = v { Key::Int(*n) } else { Key::Null });
+    }
+    let present = encode_keys(codes, &node.key_columns, cx, bytes)?;
+    Ok(if present { Key::Encoded } else { Key::Null })
+}
+
 /// Files to be joined with each other.
 struct Pair {
     build: Option<Run>,
@@ -165,8 +310,10 @@ enum Probe {
 pub struct HashJoinOp {
     node: Arc<HashJoinNode>,
     probe: Box<dyn Operator>,
-    build: Box<dyn Operator>,
-    table: Table,
+    build: Source,
+    table: Arc<Table>,
+    /// Which rows of the table have matched, of a full join.
+    matched: Vec<bool>,
     /// The build side has a row with a NULL key.
     has_null: bool,
     /// The build side has rows.
@@ -211,12 +358,13 @@ impl HashJoinOp {
     /// An operator with its inputs.
     #[must_use]
     pub fn new(node: Arc<HashJoinNode>, counts: Option<&Counts>) -> HashJoinOp {
-        let (probe, build) = (node.probe.operator(counts), node.build.operator(counts));
+        let (probe, build) = (node.probe.operator(counts), Source::of(&node.build, counts));
         HashJoinOp {
             node,
             probe,
             build,
-            table: Table::default(),
+            table: Arc::default(),
+            matched: Vec::new(),
             has_null: false,
             has_rows: false,
             source: Probe::Input,
@@ -232,56 +380,30 @@ impl HashJoinOp {
         }
     }
 
-    fn key(&mut self, build: bool, cx: &mut Cx<'_>) -> Result<Key> {
-        let node = &*self.node;
-        let codes = if build { &node.build_keys } else { &node.probe_keys };
-        if node.integer_key {
-            return codes[0].with(cx, |v| if let Value::Int(n) = v { Key::Int(*n) } else { Key::Null });
-        }
-        let present = encode_keys(codes, &node.key_columns, cx, &mut self.key)?;
-        Ok(if present { Key::Encoded } else { Key::Null })
+    fn key(&mut self, cx: &mut Cx<'_>) -> Result<Key> {
+        key_of(&self.node, &self.node.probe_keys, &mut self.key, cx)
     }
 
-    /// Reads the build side; what memory does not hold is divided into files, which are returned.
+    /// Has the build side, which may have been read before; what memory does not hold is in files, which are returned.
     fn fill(&mut self, cx: &mut Cx<'_>) -> Result<Option<Partitions>> {
         cx.discharge(self.table.bytes_charged);
-        self.table = Table::default();
-        (self.has_null, self.has_rows) = (false, false);
-        let full = self.node.kind == JoinKind::Full;
-        let mut out = None;
-        self.build.open(cx)?;
-        while self.build.next(cx)? {
-            cx.tick()?;
-            self.has_rows = true;
-            let key = self.key(true, cx)?;
-            if key == Key::Null {
-                self.has_null = true;
-                if !full {
-                    continue;
-                }
-            }
-            let node = &*self.node;
-            if let Some(out) = &mut out {
-                let value = key.to_value(&self.key);
-                let values = node.build_slots.iter().map(|s| &cx.slots[*s]);
-                write_row(out, key.partition(&self.key, 0), std::iter::once(&value).chain(values), cx)?;
-                continue;
-            }
-            let mut bytes = 32 + if key == Key::Encoded { self.key.len() } else { 0 };
-            for s in &node.build_slots {
-                let v = cx.slots[*s].clone();
-                bytes += value_bytes(&v);
-                self.table.values.push(v);
-            }
-            let fits = cx.fits(bytes, self.table.bytes_charged);
-            self.table.bytes_charged += bytes;
-            self.table.add(key, &self.key, full);
-            if !fits {
-                let parts = out.insert(Partitions::new());
-                self.table.divide(self.node.build_slots.len(), 0, parts, cx)?;
-            }
+        self.table = Arc::default();
+        let built = cx.together().and_then(|together| together.take_built(&self.node));
+        let fill = match built {
+            Some(fill) => fill,
+            None => fill(&self.node, &mut self.build, cx)?,
+        };
+        (self.has_null, self.has_rows) = (fill.has_null, fill.has_rows);
+        self.set_table(fill.table);
+        Ok(fill.out)
+    }
+
+    fn set_table(&mut self, table: Arc<Table>) {
+        self.matched.clear();
+        if self.node.kind == JoinKind::Full {
+            self.matched.resize(table.next.len(), false);
         }
-        Ok(out)
+        self.table = table;
     }
 
     /// Divides the probe side as the build side was, and makes pairs of files.
@@ -291,7 +413,7 @@ impl HashJoinOp {
         self.probe.open(cx)?;
         while self.probe.next(cx)? {
             cx.tick()?;
-            let key = self.key(false, cx)?;
+            let key = self.key(cx)?;
             if key == Key::Null && matches!(self.node.kind, JoinKind::Inner | JoinKind::Semi) {
                 continue;
             }
@@ -319,7 +441,7 @@ impl HashJoinOp {
     fn next_pair(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         loop {
             cx.discharge(self.table.bytes_charged);
-            self.table = Table::default();
+            self.set_table(Arc::default());
             let Some(pair) = self.waiting.pop() else {
                 self.source = Probe::Nothing;
                 return Ok(false);
@@ -339,9 +461,8 @@ impl HashJoinOp {
 
     /// Reads a file of build rows into the table; divides it again, and returns that, when memory is too small.
     fn load_file(&mut self, run: &Run, level: u32, cx: &mut Cx<'_>) -> Result<Option<Partitions>> {
-        let full = self.node.kind == JoinKind::Full;
         let width = self.node.build_slots.len();
-        let mut out = None;
+        let (mut table, mut out) = (Table::default(), None);
         let mut reader = RunReader::new(run);
         while reader.next(&mut self.row)? {
             cx.tick()?;
@@ -352,19 +473,19 @@ impl HashJoinOp {
             }
             let bytes = 32 + self.row.iter().map(value_bytes).sum::<usize>();
             let fits = if level < LEVEL_MAX {
-                cx.fits(bytes, self.table.bytes_charged)
+                cx.fits(bytes, table.bytes_charged)
             } else {
                 cx.charge(bytes)?;
                 true
             };
-            self.table.bytes_charged += bytes;
-            self.table.values.extend(self.row.drain(1..));
-            self.table.add(key, &self.key, full);
+            table.bytes_charged += bytes;
+            table.values.extend(self.row.drain(1..));
+            table.add(key, &self.key);
             if !fits {
-                let parts = out.insert(Partitions::new());
-                self.table.divide(width, level, parts, cx)?;
+                table.divide(width, level, out.insert(Partitions::new()), cx)?;
             }
         }
+        self.set_table(Arc::new(table));
         Ok(out)
     }
 
@@ -407,7 +528,7 @@ impl HashJoinOp {
                 if !self.probe.next(cx)? {
                     return Ok(None);
                 }
-                self.key(false, cx).map(Some)
+                self.key(cx).map(Some)
             }
             Probe::File(reader) => {
                 if !reader.next(&mut self.row)? {
@@ -441,7 +562,7 @@ impl HashJoinOp {
                 None => true,
             };
             if holds {
-                if let Some(m) = self.table.matched.get_mut(row) {
+                if let Some(m) = self.matched.get_mut(row) {
                     *m = true;
                 }
                 return Ok(true);
@@ -453,8 +574,8 @@ impl HashJoinOp {
 
     fn next_leftover(&mut self, cx: &mut Cx<'_>) -> bool {
         let Some(mut row) = self.leftover else { return false };
-        while row < self.table.matched.len() {
-            if !self.table.matched[row] {
+        while row < self.matched.len() {
+            if !self.matched[row] {
                 self.leftover = Some(row + 1);
                 self.load(cx, row);
                 set_null(cx, &self.node.probe_slots);
@@ -568,7 +689,7 @@ impl Operator for HashJoinOp {
     }
 
     fn close(&mut self) {
-        self.table = Table::default();
+        self.table = Arc::default();
         self.waiting = Vec::new();
         (self.merge, self.source) = (None, Probe::Input);
         self.probe.close();

@@ -5,6 +5,7 @@
 
 use super::Operator;
 use super::count::Counts;
+use super::parallel::{GatherNode, GatherOp};
 use crate::bind::rel::{AggFunc, Frame, JoinKind, SetKind, VirtualRef, WindowFunc};
 use crate::expr::compile::{Code, Pred};
 use crate::plan::shown::Shown;
@@ -13,6 +14,7 @@ use keel_base::{DatabaseId, TreeId};
 use keel_node::{Isolation, LockMode};
 use keel_types::key::KeyColumn;
 use keel_types::{Collation, SqlType, Value};
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// A physical operator with its inputs.
@@ -67,6 +69,8 @@ pub enum Op {
     Spool(Arc<SpoolNode>),
     /// The rows of a part of the plan that stands in it more than once.
     Shared(Arc<SharedNode>),
+    /// The rows of a part that several threads may run.
+    Gather(Arc<GatherNode>),
 }
 
 /// Where a stored column goes.
@@ -149,6 +153,23 @@ pub struct Lookup {
     pub residual: Option<Pred>,
 }
 
+/// The column that a tree's keys begin with.
+#[derive(Clone, Copy, Debug)]
+pub struct Leading {
+    /// Its slot.
+    pub slot: usize,
+    /// Whether the tree has it descending.
+    pub descending: bool,
+}
+
+/// A condition on a row that is being decoded.
+pub struct Test {
+    /// How many of the columns it needs decoded.
+    pub decoded: usize,
+    /// The condition.
+    pub pred: Pred,
+}
+
 /// Reading a stored table.
 pub struct Access {
     /// Database.
@@ -163,10 +184,8 @@ pub struct Access {
     pub backward: bool,
     /// Columns read from the tree's rows: first those that the conditions read.
     pub decode: Vec<Decode>,
-    /// How many these are.
-    pub tested: usize,
-    /// Conditions on those.
-    pub residual: Option<Pred>,
+    /// Conditions on those, in the order in which they are tested.
+    pub tests: Vec<Test>,
     /// The rest of the row.
     pub lookup: Option<Lookup>,
     /// Locks taken whatever the isolation level.
@@ -205,6 +224,9 @@ pub struct Access {
     pub keeps_row: bool,
     /// The scanned key is needed.
     pub needs_key: bool,
+    /// The first key column of the tree, where it is decoded and its key bytes are an integer's: rows with one value of it can be kept
+    /// in one part.
+    pub leading: Option<Leading>,
     /// For SHOWPLAN.
     pub shown: Shown,
     /// For SHOWPLAN: the lookup.
@@ -512,6 +534,37 @@ impl Node {
         std::ptr::from_ref(self) as usize
     }
 
+    /// Whether whoever reads it brings together what several threads have made.
+    #[must_use]
+    pub fn is_made_by_threads(&self) -> bool {
+        matches!(&self.op, Op::Gather(gather) if gather.slots.is_none())
+    }
+
+    /// What it reads from.
+    #[must_use]
+    pub fn inputs(&self) -> SmallVec<[&Node; 2]> {
+        match &self.op {
+            Op::One | Op::Empty | Op::Access(_) | Op::Virtual(_) | Op::Values(_) | Op::WorkTable(_) => {
+                smallvec![]
+            }
+            Op::Filter(n) => smallvec![&*n.input],
+            Op::Project(n) => smallvec![&*n.input],
+            Op::Loop(n) => smallvec![&*n.outer, &*n.inner],
+            Op::HashJoin(n) => smallvec![&*n.build, &*n.probe],
+            Op::Aggregate(n) => smallvec![&*n.input],
+            Op::Sort(n) => smallvec![&*n.input],
+            Op::Top(n) => smallvec![&*n.input],
+            Op::Distinct(n) => smallvec![&*n.input],
+            Op::SetOp(n) => smallvec![&*n.left, &*n.right],
+            Op::Window(n) => smallvec![&*n.input],
+            Op::Recursive(n) => smallvec![&*n.anchor, &*n.step],
+            Op::MaxOneRow(n) => smallvec![&**n],
+            Op::Spool(n) => smallvec![&*n.input],
+            Op::Shared(n) => smallvec![&n.of.input],
+            Op::Gather(n) => smallvec![&*n.input],
+        }
+    }
+
     /// The running counterpart, counted where somebody wants to know.
     #[must_use]
     pub fn operator(&self, counts: Option<&Counts>) -> Box<dyn Operator> {
@@ -537,6 +590,7 @@ impl Node {
             Op::MaxOneRow(n) => Box::new(basic::MaxOneRowOp::new(n, counts)),
             Op::Spool(n) => Box::new(basic::SpoolOp::new(n.clone(), counts)),
             Op::Shared(n) => Box::new(shared::SharedOp::new(n.clone(), counts)),
+            Op::Gather(n) => Box::new(GatherOp::new(n.clone(), counts)),
         };
         match counts {
             Some(counts) => counts.around(self, operator),

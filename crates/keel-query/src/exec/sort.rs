@@ -3,6 +3,7 @@
 use super::count::Counts;
 use super::cx::Cx;
 use super::node::{OrderKey, SortNode, TopNode};
+use super::parallel::Source;
 use super::{Operator, restore, row_bytes, save};
 use crate::errors::{self, Result};
 use crate::expr::compile::Code;
@@ -11,6 +12,9 @@ use keel_types::Value;
 use keel_types::compare::order;
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+/// Up to so many first rows are kept apart from the rest while they are looked for.
+const LIMIT_MAX: u64 = 100_000;
 
 /// Compares two rows whose first values are the sort keys.
 #[must_use]
@@ -33,41 +37,35 @@ pub fn count_of(code: &Code, cx: &mut Cx<'_>) -> Result<u64> {
     }
 }
 
-/// A sort. What memory does not hold goes to files as sorted runs, which are merged at the end.
-pub struct SortOp {
-    node: Arc<SortNode>,
-    input: Box<dyn Operator>,
-    /// Keys followed by the carried slots.
+/// Rows that one thread has read, sorted: keys followed by the carried slots.
+#[derive(Default)]
+struct Sorted {
     rows: Vec<Vec<Value>>,
-    at: usize,
     bytes: usize,
     /// Where the runs are.
     file: Option<Arc<WorkFile>>,
+    /// What memory did not hold; then nothing is in `rows`.
     runs: Vec<Run>,
-    merge: Option<Merge>,
-    row: Vec<Value>,
 }
 
-impl SortOp {
-    /// An operator with its input.
-    #[must_use]
-    pub fn new(node: Arc<SortNode>, counts: Option<&Counts>) -> SortOp {
-        let input = node.input.operator(counts);
-        SortOp {
-            node,
-            input,
-            rows: Vec::new(),
-            at: 0,
-            bytes: 0,
-            file: None,
-            runs: Vec::new(),
-            merge: None,
-            row: Vec::new(),
+impl Sorted {
+    /// Reads an input to its end; of a limited sort only the first rows are kept.
+    fn read(
+        node: &SortNode,
+        limit: Option<usize>,
+        input: &mut dyn Operator,
+        cx: &mut Cx<'_>,
+    ) -> Result<Sorted> {
+        let mut sorted = Sorted::default();
+        input.open(cx)?;
+        match limit {
+            Some(limit) => sorted.read_top(node, limit, input, cx)?,
+            None => sorted.read_all(node, input, cx)?,
         }
+        Ok(sorted)
     }
 
-    fn row(&self, cx: &mut Cx<'_>) -> Result<Vec<Value>> {
-        let node = &*self.node;
+    fn row(node: &SortNode, cx: &mut Cx<'_>) -> Result<Vec<Value>> {
         let mut row = Vec::with_capacity(node.keys.len() + node.slots.len());
         for k in &node.keys {
             row.push(k.code.eval(cx)?);
@@ -76,35 +74,36 @@ impl SortOp {
         Ok(row)
     }
 
-    fn read_all(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        while self.input.next(cx)? {
+    fn read_all(&mut self, node: &SortNode, input: &mut dyn Operator, cx: &mut Cx<'_>) -> Result<()> {
+        while input.next(cx)? {
             cx.tick()?;
-            let row = self.row(cx)?;
+            let row = Self::row(node, cx)?;
             let bytes = row_bytes(&row);
             let fits = cx.fits(bytes, self.bytes);
             self.bytes += bytes;
             self.rows.push(row);
             if !fits {
-                self.write_run(cx)?;
+                self.write_run(node, cx)?;
             }
         }
-        if !self.runs.is_empty() && !self.rows.is_empty() {
-            self.write_run(cx)?;
-        }
-        let keys = &self.node.keys;
-        self.rows.sort_by(|a, b| compare_rows(keys, a, b));
-        if !self.runs.is_empty() {
-            let runs = std::mem::take(&mut self.runs);
-            self.merge =
-                Some(Merge::new(&cx.work_space()?, runs, &|a: &Vec<Value>, b| compare_rows(keys, a, b))?);
+        if self.runs.is_empty() {
+            self.sort(node)
+        } else {
+            self.write_run(node, cx)?
         }
         Ok(())
     }
 
+    fn sort(&mut self, node: &SortNode) {
+        self.rows.sort_by(|a, b| compare_rows(&node.keys, a, b));
+    }
+
     /// Sorts what is in memory and writes it to a file.
-    fn write_run(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        let keys = &self.node.keys;
-        self.rows.sort_by(|a, b| compare_rows(keys, a, b));
+    fn write_run(&mut self, node: &SortNode, cx: &mut Cx<'_>) -> Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        self.sort(node);
         let file = match &self.file {
             Some(file) => file,
             None => self.file.insert(cx.work_space()?.file()?),
@@ -120,49 +119,95 @@ impl SortOp {
     }
 
     /// Keeps the first `limit` rows: they are collected up to twice the limit, then cut back by selection.
-    fn read_top(&mut self, cx: &mut Cx<'_>, limit: usize) -> Result<()> {
+    fn read_top(
+        &mut self,
+        node: &SortNode,
+        limit: usize,
+        input: &mut dyn Operator,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
         if limit == 0 {
             return Ok(());
         }
         let mut threshold: Option<Vec<Value>> = None;
-        while self.input.next(cx)? {
+        while input.next(cx)? {
             cx.tick()?;
-            let row = self.row(cx)?;
-            let keys = &self.node.keys;
+            let row = Self::row(node, cx)?;
+            let keys = &node.keys;
             if threshold.as_ref().is_some_and(|t| compare_rows(keys, &row, t).is_ge()) {
                 continue;
             }
             self.rows.push(row);
             if self.rows.len() >= limit * 2 + 64 {
-                self.rows.sort_by(|a, b| compare_rows(keys, a, b));
+                self.sort(node);
                 self.rows.truncate(limit);
                 threshold = self.rows.last().cloned();
             }
         }
-        let keys = &self.node.keys;
-        self.rows.sort_by(|a, b| compare_rows(keys, a, b));
+        self.sort(node);
         self.rows.truncate(limit);
+        Ok(())
+    }
+
+    /// Takes over what another thread has sorted. Runs of sorted rows are found again by the sort.
+    fn absorb(&mut self, other: Sorted, node: &SortNode, cx: &mut Cx<'_>) -> Result<()> {
+        self.rows.extend(other.rows);
+        self.bytes += other.bytes;
+        self.runs.extend(other.runs);
+        if self.runs.is_empty() { Ok(()) } else { self.write_run(node, cx) }
+    }
+}
+
+/// A sort. What memory does not hold goes to files as sorted runs, which are merged at the end.
+pub struct SortOp {
+    node: Arc<SortNode>,
+    input: Source,
+    sorted: Sorted,
+    at: usize,
+    merge: Option<Merge>,
+    row: Vec<Value>,
+}
+
+impl SortOp {
+    /// An operator with its input.
+    #[must_use]
+    pub fn new(node: Arc<SortNode>, counts: Option<&Counts>) -> SortOp {
+        let input = Source::of(&node.input, counts);
+        SortOp { node, input, sorted: Sorted::default(), at: 0, merge: None, row: Vec::new() }
+    }
+
+    fn read(&mut self, limit: Option<usize>, cx: &mut Cx<'_>) -> Result<()> {
+        let node = Arc::clone(&self.node);
+        let made = self.input.run(cx, move |input, cx| Sorted::read(&node, limit, input, cx))?;
+        self.sorted = made.own;
+        let (node, sorted) = (&*self.node, &mut self.sorted);
+        let alone = made.others.is_empty();
+        for other in made.others {
+            sorted.absorb(other, node, cx)?;
+        }
+        if !alone && sorted.runs.is_empty() {
+            sorted.sort(node);
+            sorted.rows.truncate(limit.unwrap_or(usize::MAX));
+        }
+        if !sorted.runs.is_empty() {
+            let runs = std::mem::take(&mut sorted.runs);
+            let by_keys = |a: &Vec<Value>, b: &Vec<Value>| compare_rows(&node.keys, a, b);
+            self.merge = Some(Merge::new(&cx.work_space()?, runs, &by_keys)?);
+        }
         Ok(())
     }
 }
 
 impl Operator for SortOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        cx.discharge(self.bytes);
-        self.bytes = 0;
-        self.rows.clear();
-        self.runs.clear();
-        (self.file, self.merge) = (None, None);
+        cx.discharge(self.sorted.bytes);
+        (self.sorted, self.merge) = (Sorted::default(), None);
         self.at = 0;
         let limit = match &self.node.limit {
             Some(code) => Some(count_of(code, cx)?),
             None => None,
         };
-        self.input.open(cx)?;
-        match limit {
-            Some(n) if n <= 100_000 => self.read_top(cx, n as usize),
-            _ => self.read_all(cx),
-        }
+        self.read(limit.filter(|n| *n <= LIMIT_MAX).map(|n| n as usize), cx)
     }
 
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
@@ -176,7 +221,7 @@ impl Operator for SortOp {
                 &mut self.row
             }
             None => {
-                let Some(row) = self.rows.get_mut(self.at) else { return Ok(false) };
+                let Some(row) = self.sorted.rows.get_mut(self.at) else { return Ok(false) };
                 self.at += 1;
                 row
             }
@@ -188,10 +233,7 @@ impl Operator for SortOp {
     }
 
     fn close(&mut self) {
-        self.rows = Vec::new();
-        self.runs = Vec::new();
-        (self.file, self.merge) = (None, None);
-        self.bytes = 0;
+        (self.sorted, self.merge) = (Sorted::default(), None);
         self.input.close();
     }
 }

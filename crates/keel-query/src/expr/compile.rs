@@ -103,12 +103,20 @@ pub trait SubqueryPlanner {
     /// Plans it and returns its number in the statement, with the outer slots that decide its result.
     fn plan_subquery(&mut self, s: &Arc<Subquery>) -> Result<(usize, Vec<usize>)>;
 
+    /// What is being compiled belongs to the session's own thread, for this reason of the product's (`NonParallelPlanReason`).
+    fn note_serial(&mut self, reason: &'static str) {
+        let _ = reason;
+    }
+
     /// Columns that a branch of CASE has to decode before it is evaluated.
     fn late_columns(&self, e: &Expr) -> Vec<Decode> {
         let _ = e;
         Vec::new()
     }
 }
+
+/// Only the session knows what a function gives.
+const INTRINSIC: &str = "NonParallelizableIntrinsicFunction";
 
 /// Refuses subqueries (defaults, checks, computed columns).
 pub struct NoSubqueries;
@@ -201,10 +209,14 @@ impl Compiler<'_> {
             }
             ExprKind::Cast(c) => self.cast(c, e)?,
             ExprKind::Builtin(b, args) => {
+                if !b.deterministic || &*b.name == "RAND" {
+                    self.subqueries.note_serial(INTRINSIC);
+                }
                 let args = self.values(args)?;
                 b.func.compile(args)
             }
             ExprKind::Session { id, args, .. } => {
+                self.subqueries.note_serial(INTRINSIC);
                 let (id, args) = (*id, self.values(args)?);
                 Code::new(move |cx| {
                     let values = args.iter().map(|a| a.eval(cx)).collect::<Result<Vec<_>>>()?;
@@ -212,6 +224,7 @@ impl Compiler<'_> {
                 })
             }
             ExprKind::Udf(info, args) => {
+                self.subqueries.note_serial("TSQLUserDefinedFunctionsNotParallelizable");
                 let (info, args) = (info.clone(), self.values(args)?);
                 Code::new(move |cx| {
                     let values = args.iter().map(|a| a.eval(cx)).collect::<Result<Vec<_>>>()?;
@@ -225,7 +238,10 @@ impl Compiler<'_> {
                 let (number, outer) = self.subqueries.plan_subquery(s)?;
                 Code::new(move |cx| crate::exec::subquery::scalar(cx, number, &outer))
             }
-            ExprKind::Masked(mask, input) => masked(mask.clone(), self.value(input)?, e.ty),
+            ExprKind::Masked(mask, input) => {
+                self.subqueries.note_serial(INTRINSIC);
+                masked(mask.clone(), self.value(input)?, e.ty)
+            }
             ExprKind::Compare(..)
             | ExprKind::And(_)
             | ExprKind::Or(_)

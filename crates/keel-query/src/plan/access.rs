@@ -6,7 +6,7 @@ use super::shown::Part;
 use crate::bind::rel::{Get, Hints, SlotSet};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::errors::Result;
-use crate::exec::node::{Access, Bounds, Decode, KeyPart, Lookup, LowHigh, Node, Op};
+use crate::exec::node::{Access, Bounds, Decode, KeyPart, Leading, Lookup, LowHigh, Node, Op, Test};
 use crate::expr::compile::Compiler;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use keel_node::{Isolation, LockMode};
@@ -36,6 +36,16 @@ enum SargKind {
 
 /// Up to this many wanted rows a serializable read locks row by row.
 const STEPWISE_ROWS_MAX: f64 = 100.0;
+
+/// The first key column, where a path reads more than one value of it.
+fn leading_of(get: &Get, path: &Path, index: &IndexDef, decode: &[Decode]) -> Option<Leading> {
+    let first = index.key.first().filter(|_| path.eq.is_empty() && path.list.is_none())?;
+    let position = get.table.columns.iter().position(|c| c.column_id == first.column_id)?;
+    let slot = get.slot(position) as usize;
+    let integer = get.table.columns[position].ty.is_integer();
+    let decoded = decode.iter().any(|d| d.slot == slot);
+    (integer && decoded).then_some(Leading { slot, descending: first.descending })
+}
 
 /// A way to read a table.
 #[derive(Clone, Debug)]
@@ -399,8 +409,7 @@ impl Planner<'_, '_> {
         let all_late = get.policy.iter().any(is_late);
         let (after, before): (Vec<Expr>, Vec<Expr>) =
             residual.into_iter().partition(|e| all_late || is_late(e));
-        let tested = tested_first(&before, &mut decode);
-        let before = self.pred(&before)?;
+        let tests = self.tests(before, &mut decode)?;
         let after = self.pred(&after)?;
         let lookup = needs_lookup.then(|| Lookup {
             tree: table.clustered().tree,
@@ -429,6 +438,7 @@ impl Planner<'_, '_> {
         } else {
             None
         };
+        let leading = leading_of(get, path, &index, &decode);
         let access = Access {
             database: table.database,
             object: table.object_id as u32,
@@ -436,8 +446,7 @@ impl Planner<'_, '_> {
             bounds,
             backward: path.backward,
             decode,
-            tested,
-            residual: before,
+            tests,
             lookup,
             lock,
             table_lock,
@@ -461,10 +470,28 @@ impl Planner<'_, '_> {
             direct,
             keeps_row: false,
             needs_key: located || direct,
+            leading,
             shown,
             shown_lookup,
         };
         Ok(Node { op: Op::Access(Arc::new(access)), rows: path.rows, cost: path.cost })
+    }
+
+    /// Conditions as they are tested, quick ones first, each as soon as its columns are decoded: a row that fails one is decoded no
+    /// further.
+    fn tests(&mut self, conditions: Vec<Expr>, decode: &mut [Decode]) -> Result<Vec<Test>> {
+        let (mut quick, others): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_quick);
+        let of_integers = |e: &Expr| matches!(&e.kind, ExprKind::Compare(_, a, _) if (a.ty.is_integer() || a.ty.is_temporal()));
+        quick.sort_by_key(|e| !of_integers(e));
+        let mut tests = Vec::with_capacity(quick.len() + 1);
+        let mut decoded = 0;
+        for condition in quick.iter().map(std::slice::from_ref).chain([&others[..]]) {
+            if let Some(pred) = self.pred(condition)? {
+                decoded = read_next(condition, decoded, decode);
+                tests.push(Test { decoded, pred });
+            }
+        }
+        Ok(tests)
     }
 
     fn key_part(
@@ -554,14 +581,24 @@ fn better(a: &Path, b: &Path) -> bool {
     a.eq.len() > b.eq.len()
 }
 
-/// Puts the columns that conditions read in front of the others: a row that fails them is decoded no further. How many they are.
-fn tested_first(conditions: &[Expr], decode: &mut [Decode]) -> usize {
-    if conditions.iter().any(Expr::has_subquery) {
+/// Whether a condition compares numbers or dates that are there already, which costs little and cannot fail.
+fn is_quick(e: &Expr) -> bool {
+    let is_leaf = |e: &Expr| {
+        let leaf = matches!(e.kind, ExprKind::Slot(_) | ExprKind::Const(_) | ExprKind::Var(_));
+        leaf && (e.ty.is_numeric() || e.ty.is_temporal())
+    };
+    matches!(&e.kind, ExprKind::Compare(_, a, b) if is_leaf(a) && is_leaf(b))
+}
+
+/// Puts the columns that a condition reads behind the first `from`, and the others behind these. Up to where it needs them decoded.
+fn read_next(condition: &[Expr], from: usize, decode: &mut [Decode]) -> usize {
+    if condition.iter().any(Expr::has_subquery) {
         return decode.len();
     }
     let mut read = SlotSet::default();
-    conditions.iter().for_each(|e| e.add_slots(&mut read));
+    condition.iter().for_each(|e| e.add_slots(&mut read));
+    let open = &mut decode[from..];
     let is_read = |d: &Decode| read.contains(&(d.slot as Slot));
-    decode.sort_by_key(|d| !is_read(d));
-    decode.iter().filter(|d| is_read(d)).count()
+    open.sort_by_key(|d| !is_read(d));
+    from + open.iter().filter(|d| is_read(d)).count()
 }

@@ -45,15 +45,18 @@ pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> R
             let mut need = SlotSet::new();
             targets.iter().for_each(|(_, e)| e.add_slots(&mut need));
             let mut planner = Planner::new(&mut binder);
+            planner.allow_parallel();
             let mut planned = planner.plan_tree(rel, &need)?;
             planner.decode_late(&mut planned.node, targets.iter().map(|(_, e)| e), &SlotSet::new());
             let mut compiled = Vec::new();
             for (info, e) in &targets {
                 compiled.push((info.index, Compiler { subqueries: &mut planner }.value(e)?));
             }
+            let reads = planner.make_parallel(&mut planned.node, None);
             let body = Body::Assign { root: Arc::new(planned.node), targets: compiled };
-            let subplans = planner.subplans;
-            Ok(finish(&binder, body, subplans, Vec::new(), None))
+            let (subplans, serial) = (planner.subplans, planner.serial);
+            let plan = finish(&binder, body, subplans, Vec::new(), None);
+            Ok(plan.with_helpers(reads, serial, binder.max_degree))
         }
         destination => {
             let BoundQuery { rel, columns } = binder.masked_query(bound.query);
@@ -67,17 +70,18 @@ pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> R
             }
             let output: Vec<Slot> = columns.iter().map(|c| c.slot).collect();
             let mut planner = Planner::new(&mut binder);
-            let planned = planner.plan_tree(rel, &output.iter().copied().collect())?;
-            let body = Body::Query {
-                root: Arc::new(planned.node),
-                output: output.into_iter().map(|s| s as usize).collect(),
-            };
-            let subplans = planner.subplans;
+            planner.allow_parallel();
+            let mut planned = planner.plan_tree(rel, &output.iter().copied().collect())?;
+            let output: Vec<usize> = output.into_iter().map(|s| s as usize).collect();
+            let reads = planner.make_parallel(&mut planned.node, Some(&output));
+            let body = Body::Query { root: Arc::new(planned.node), output };
+            let (subplans, serial) = (planner.subplans, planner.serial);
             let into = match destination {
                 Destination::Into(name) => Some(name),
                 _ => None,
             };
-            Ok(finish(&binder, body, subplans, meta, into))
+            let plan = finish(&binder, body, subplans, meta, into);
+            Ok(plan.with_helpers(reads, serial, binder.max_degree))
         }
     }
 }
@@ -147,7 +151,9 @@ pub(crate) fn finish(
         dependencies: binder.databases.clone(),
         body,
         slot_count: binder.slots.len(),
-        subplans,
+        subplans: subplans.into(),
+        parallel: None,
+        serial: None,
         guarded: binder.guarded,
         masked: binder.masked.clone(),
         pool: Pool::default(),

@@ -23,7 +23,7 @@ impl Planner<'_, '_> {
     ) {
         let Op::Access(access) = &mut node.op else { return };
         let Some(access) = Arc::get_mut(access) else { return };
-        let plain = access.residual.is_none() && access.lookup.is_none() && !access.direct;
+        let plain = access.tests.is_empty() && access.lookup.is_none() && !access.direct;
         if !plain || access.row_key.is_some() || readers.clone().any(Expr::has_subquery) {
             return;
         }
@@ -32,7 +32,6 @@ impl Planner<'_, '_> {
         let (now, late): (Vec<Decode>, Vec<Decode>) =
             access.decode.drain(..).partition(|d| certain.contains(&(d.slot as Slot)));
         access.decode = now;
-        access.tested = 0;
         access.keeps_row = !late.is_empty();
         self.late.extend(late);
     }

@@ -7,6 +7,7 @@ pub mod cost;
 pub mod estimate;
 mod late;
 mod mark;
+pub mod parallel;
 pub mod physical;
 pub mod remote;
 pub mod rewrite;
@@ -57,6 +58,8 @@ pub struct SubPlan {
     pub result_slot: usize,
     /// How many of its answers are remembered, for as many values of what it reads of the outer query.
     pub kept: usize,
+    /// It reads nothing of the outer query, and is read to its end: helpers are worth it.
+    pub alone: bool,
 }
 
 /// Answers that are kept of an EXISTS: a security policy's look-up has few different arguments.
@@ -82,6 +85,12 @@ pub struct Planner<'b, 'a> {
     /// Parts that are computed once for several places, by their number.
     shared: HashMap<usize, Arc<SharedPart>>,
     statistics: RefCell<KnownStatistics>,
+    /// Some order that rows come in by themselves is relied on.
+    order_used: bool,
+    /// Whether it may become parallel.
+    wish: Option<parallel::Wish>,
+    /// Why nobody may help the statement.
+    serial: Option<&'static str>,
 }
 
 impl<'b, 'a> Planner<'b, 'a> {
@@ -96,6 +105,9 @@ impl<'b, 'a> Planner<'b, 'a> {
             late: Vec::new(),
             shared: HashMap::new(),
             statistics: RefCell::new(HashMap::new()),
+            order_used: false,
+            wish: None,
+            serial: None,
         }
     }
 
@@ -142,6 +154,10 @@ impl<'b, 'a> Planner<'b, 'a> {
 }
 
 impl SubqueryPlanner for Planner<'_, '_> {
+    fn note_serial(&mut self, reason: &'static str) {
+        self.serial.get_or_insert(reason);
+    }
+
     fn late_columns(&self, e: &Expr) -> Vec<Decode> {
         if self.late.is_empty() {
             return Vec::new();
@@ -175,7 +191,8 @@ impl SubqueryPlanner for Planner<'_, '_> {
             planned = self.spooled(planned, &need, inner_outer);
         }
         let number = self.subplans.len();
-        self.subplans.push(SubPlan { node: Arc::new(planned.node), result_slot, kept });
+        let alone = outer.is_empty() && !matches!(s.usage, SubqueryUse::Exists);
+        self.subplans.push(SubPlan { node: Arc::new(planned.node), result_slot, kept, alone });
         Ok((number, outer.into_iter().map(|s| s as usize).collect()))
     }
 }

@@ -212,7 +212,8 @@ impl Planner<'_, '_> {
                 let need = of.slots.iter().copied().collect();
                 let planned = self.plan(of.rel.clone(), &need, &SortOrder::NONE)?;
                 let slots = positions(of.slots.iter().copied());
-                let part = Arc::new(SharedPart { number: of.number, input: planned.node, slots });
+                let input = self.parallel_part(planned.node, &slots);
+                let part = Arc::new(SharedPart { number: of.number, input, slots });
                 self.shared.insert(of.number, part.clone());
                 part
             }
@@ -292,6 +293,7 @@ impl Planner<'_, '_> {
         if let Some(order) = &order
             && satisfies(&planned.order, &planned.fixed, order)
         {
+            self.order_used = true;
             return Ok(planned);
         }
         let shown = self.show_sort(&keys, limit.is_some());

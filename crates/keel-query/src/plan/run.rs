@@ -1,16 +1,18 @@
 //! A compiled statement and its execution.
 
 use super::SubPlan;
+use super::parallel::ViewsRead;
 use super::steps::{self, Step};
 use crate::bind::mask::MaskSource;
 use crate::catalog::TableDef;
 use crate::context::{ExecCtx, RowSink, RunInfo};
 use crate::dml::DmlPlan;
 use crate::errors::{self, Result};
-use crate::exec::access::IoCounters;
 use crate::exec::count::Counts;
 use crate::exec::cx::{Cx, SubqueryState};
+use crate::exec::io::IoCounters;
 use crate::exec::node::Node;
+use crate::exec::parallel::{ParallelPlan, Together};
 use crate::exec::{Operator, aggregate};
 use crate::expr::compile::Code;
 use crate::meta::ColumnMeta;
@@ -32,7 +34,11 @@ pub struct Plan {
     pub(crate) dependencies: Vec<DatabaseId>,
     pub(crate) body: Body,
     pub(crate) slot_count: usize,
-    pub(crate) subplans: Vec<SubPlan>,
+    pub(crate) subplans: Arc<[SubPlan]>,
+    /// What helpers need to know; none when it has no parallel parts.
+    pub(crate) parallel: Option<Arc<ParallelPlan>>,
+    /// Why it has none, in the product's words, where that is not its cost.
+    pub(crate) serial: Option<&'static str>,
     /// Security policies are part of it: its errors quote no values.
     pub(crate) guarded: bool,
     /// Masked columns it reads: to who may not see them its errors quote no values.
@@ -149,6 +155,33 @@ impl Plan {
         steps::steps(&self.body, &self.subplans)
     }
 
+    /// The same plan, parts of which helpers may run where `found` says what it reads, and how many there may be; else `serial` may say
+    /// why not.
+    pub(crate) fn with_helpers(
+        mut self,
+        found: Option<(ViewsRead, usize)>,
+        serial: Option<&'static str>,
+        max_degree: Option<u16>,
+    ) -> Plan {
+        let subplans = Arc::clone(&self.subplans);
+        let plan = |(reads, degree)| Arc::new(ParallelPlan { subplans, reads, max_degree, degree });
+        self.parallel = found.map(plan);
+        self.serial = serial;
+        self
+    }
+
+    /// Threads that may work for it, as far as is known when it is compiled; 1 for a serial plan.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.parallel.as_ref().map_or(1, |plan| plan.degree)
+    }
+
+    /// Why it has no parallel parts (`NonParallelPlanReason`), where that is not its cost.
+    #[must_use]
+    pub fn serial_reason(&self) -> Option<&'static str> {
+        self.serial
+    }
+
     /// Runs it to the end, handing rows to `sink`.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
         let state = self.pool.take().unwrap_or_else(|| Box::new(self.new_state(None)));
@@ -181,6 +214,9 @@ impl Plan {
         if cx.session.statistics_io() {
             cx.rare().io = Some(IoCounters::default());
         }
+        if let Some(parallel) = &self.parallel {
+            cx.rare().together = Some(Box::new(Together::of(parallel)));
+        }
         let timed = cx.session.statistics_time().map(|cpu| (cpu, std::time::Instant::now()));
         let result = match &self.body {
             Body::Query { output, .. } => query(&mut state, output, &mut cx, sink),
@@ -208,6 +244,9 @@ impl Plan {
             sink.message(&keel_types::SqlError::new(3612, 0, 1, text));
         }
         state.root.close();
+        if self.parallel.is_some() {
+            cx.session.note_degree(1);
+        }
         state.slots = std::mem::take(&mut cx.slots);
         state.subqueries = std::mem::take(&mut cx.subqueries);
         state.target_key = std::mem::take(&mut cx.target_key);

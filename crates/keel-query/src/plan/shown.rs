@@ -108,7 +108,7 @@ impl Shown {
         let argument = self.argument();
         // What kind of join it is belongs to its name.
         let kind = match self.physical {
-            "Nested Loops" | "Hash Match" => self.logical,
+            "Nested Loops" | "Hash Match" | "Parallelism" => self.logical,
             _ => "",
         };
         match (kind.is_empty(), argument.is_empty()) {

@@ -36,6 +36,8 @@ pub struct Step<'p> {
     pub bytes: u32,
     /// The node whose rows are counted as this step's ([`Node::identity`]).
     pub node: usize,
+    /// Several threads may run it.
+    pub parallel: bool,
     /// What it reads from.
     pub inputs: Vec<Step<'p>>,
 }
@@ -66,6 +68,7 @@ fn change<'p>(dml: &'p DmlPlan, source: Step<'p>) -> Step<'p> {
         cost: source.cost + source.rows,
         bytes: source.bytes,
         node: dml.source.identity(),
+        parallel: false,
         inputs: vec![source],
     }
 }
@@ -75,16 +78,47 @@ fn change<'p>(dml: &'p DmlPlan, source: Step<'p>) -> Step<'p> {
 struct Tree {
     /// Shared parts whose inside has been shown: below the first place that reads them.
     shared: BTreeSet<usize>,
+    /// Below a gather.
+    parallel: bool,
 }
 
 impl Tree {
-    /// A node that is opened so many times.
+    /// A node that is opened so many times. An operator that brings together what several threads have made of its input shows as
+    /// theirs, with the gather above it.
     fn step<'p>(&mut self, n: &'p Node, executions: f64) -> Step<'p> {
+        let order = match &n.op {
+            Op::Aggregate(a) if a.input.is_made_by_threads() => Some(Vec::new()),
+            Op::Sort(s) if s.input.is_made_by_threads() => {
+                let by = s.shown.parts.iter().find(|part| matches!(part, Part::OrderBy(_)));
+                Some(by.into_iter().cloned().collect())
+            }
+            _ => None,
+        };
+        let Some(order) = order.filter(|_| !self.parallel) else { return self.own_step(n, executions) };
+        self.parallel = true;
+        let made = self.own_step(n, executions);
+        self.parallel = false;
+        Step {
+            shown: Cow::Owned(Shown::of("Parallelism", "Gather Streams", order)),
+            rows: made.rows,
+            executions,
+            cost: made.cost,
+            bytes: made.bytes,
+            node: made.node,
+            parallel: true,
+            inputs: vec![made],
+        }
+    }
+
+    fn own_step<'p>(&mut self, n: &'p Node, executions: f64) -> Step<'p> {
         let made = |name, parts| Cow::Owned(Shown::new(name, parts));
+        let parallel = self.parallel;
         let mut below = |input: &'p Node| self.step(input, executions);
         let (shown, inputs) = match &n.op {
             Op::One | Op::Empty => (made("Constant Scan", Vec::new()), Vec::new()),
-            Op::Access(a) => return access(n, a, executions),
+            Op::Access(a) => return access(n, a, executions, parallel),
+            // It is shown above what reads it.
+            Op::Gather(g) if parallel => return self.step(&g.input, executions),
             Op::Virtual(v) => (Cow::Borrowed(&v.shown), Vec::new()),
             Op::Values(_) => (made("Constant Scan", vec![Part::Word("VALUES")]), Vec::new()),
             Op::Filter(f) => (Cow::Borrowed(&f.shown), vec![below(&f.input)]),
@@ -123,6 +157,7 @@ impl Tree {
                     cost: n.cost * executions,
                     bytes: both[0].bytes,
                     node: n.identity(),
+                    parallel: false,
                     inputs: both,
                 };
                 (spool("Index Spool", true), vec![all])
@@ -130,6 +165,15 @@ impl Tree {
             Op::WorkTable(_) => (spool("Table Spool", true), Vec::new()),
             Op::MaxOneRow(i) => (made("Assert", vec![Part::Where(ONE_ROW.to_owned())]), vec![below(i)]),
             Op::Spool(s) => (spool("Table Spool", false), vec![below(&s.input)]),
+            Op::Gather(g) => {
+                self.parallel = true;
+                let input = self.step(&g.input, executions);
+                self.parallel = false;
+                let (rows, bytes, node) = (n.rows, input.bytes, g.input.identity());
+                let (cost, inputs) = (n.cost.max(input.cost), vec![input]);
+                let shown = Cow::Borrowed(&g.shown);
+                return Step { shown, rows, executions, cost, bytes, node, parallel: true, inputs };
+            }
             Op::Shared(s) => {
                 let first = self.shared.insert(s.of.number);
                 (
@@ -140,7 +184,8 @@ impl Tree {
         };
         let bytes = inputs.iter().map(|i| i.bytes).sum::<u32>().max(VALUE_BYTES);
         let cost = (n.cost * executions).max(inputs.iter().map(|i| i.cost).sum());
-        Step { shown, rows: n.rows, executions, cost, bytes, node: n.identity(), inputs }
+        let (node, parallel) = (n.identity(), self.parallel);
+        Step { shown, rows: n.rows, executions, cost, bytes, node, parallel, inputs }
     }
 }
 
@@ -150,7 +195,7 @@ fn spool(name: &'static str, stack: bool) -> Cow<'static, Shown> {
 }
 
 /// An index, and the rows it points to.
-fn access<'p>(n: &Node, a: &'p Access, executions: f64) -> Step<'p> {
+fn access<'p>(n: &Node, a: &'p Access, executions: f64, parallel: bool) -> Step<'p> {
     let read = |shown: &'p Shown, decode: &[Decode], rows: f64, executions: f64, cost: f64| Step {
         shown: Cow::Borrowed(shown),
         rows,
@@ -158,6 +203,7 @@ fn access<'p>(n: &Node, a: &'p Access, executions: f64) -> Step<'p> {
         cost,
         bytes: decode.iter().map(|d| bytes_of(&d.ty)).sum::<u32>().max(VALUE_BYTES),
         node: n.identity(),
+        parallel,
         inputs: Vec::new(),
     };
     let cost = n.cost * executions;
@@ -174,6 +220,7 @@ fn access<'p>(n: &Node, a: &'p Access, executions: f64) -> Step<'p> {
         cost,
         bytes: found.bytes + fetch.bytes,
         node: n.identity(),
+        parallel,
         inputs: vec![found, fetch],
     }
 }

@@ -31,6 +31,10 @@ pub struct Statement<'a> {
     pub options: &'a [(&'static str, bool)],
     /// The hash of its query and of its plan.
     pub hash: u64,
+    /// Threads that may work for it.
+    pub degree: usize,
+    /// Why it is one alone, in the product's words, where that is not its cost.
+    pub serial_reason: Option<&'static str>,
     /// An execution.
     pub run: Option<Run<'a>>,
 }
@@ -83,6 +87,7 @@ pub fn joined(mut steps: Vec<Step<'_>>) -> Step<'_> {
         cost: steps.iter().map(|s| s.cost).sum(),
         bytes,
         node,
+        parallel: false,
         inputs: steps,
     }
 }
@@ -107,7 +112,10 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
     element.write_inner_content(|out| {
         let options = about.options.iter().map(|(name, on)| (*name, word(*on)));
         out.create_element("StatementSetOptions").with_attributes(options).write_empty()?;
-        let plan = out.create_element("QueryPlan").with_attribute(("DegreeOfParallelism", "1"));
+        let degree = about.run.map_or(about.degree, |run| run.counts.degree()).to_string();
+        let reason = about.serial_reason.map(|reason| ("NonParallelPlanReason", reason));
+        let attributes = std::iter::once(("DegreeOfParallelism", degree.as_str())).chain(reason);
+        let plan = out.create_element("QueryPlan").with_attributes(attributes);
         plan.write_inner_content(|out| {
             if let Some(run) = about.run {
                 let [cpu, elapsed] = [run.cpu, run.elapsed].map(|t| t.as_millis().to_string());
@@ -141,7 +149,7 @@ impl Tree<'_> {
             ("EstimateCPU", (step.own_cost() / step.executions.max(1.0) * UNIT_COST).to_string()),
             ("AvgRowSize", step.bytes.to_string()),
             ("EstimatedTotalSubtreeCost", (step.cost * UNIT_COST).to_string()),
-            ("Parallel", "0".to_owned()),
+            ("Parallel", u8::from(step.parallel).to_string()),
             ("EstimateRebinds", (step.executions - 1.0).max(0.0).to_string()),
             ("EstimateRewinds", "0".to_owned()),
             ("EstimatedExecutionMode", "Row".to_owned()),
@@ -212,6 +220,7 @@ fn element_of(shown: &Shown) -> (&'static str, Vec<(&'static str, &str)>) {
         "Stream Aggregate" => ("StreamAggregate", Vec::new()),
         "Sort" => ("Sort", vec![("Distinct", "0")]),
         "Top" => ("Top", Vec::new()),
+        "Parallelism" => ("Parallelism", Vec::new()),
         "Concatenation" => ("Concat", Vec::new()),
         "Index Spool" | "Table Spool" => ("Spool", Vec::new()),
         "Table Insert" | "Table Update" | "Table Delete" | "Table Merge" => ("Update", Vec::new()),

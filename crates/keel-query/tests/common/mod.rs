@@ -1,6 +1,8 @@
 //! A small session over a real database in memory: enough DDL, variables and transactions to test queries through text.
 #![allow(clippy::unwrap_used, dead_code, missing_docs)]
 
+pub mod varied;
+
 use keel_base::{DatabaseId, TreeId};
 use keel_node::{Database, DbOptions, Durability, Instance, InstanceOptions, Isolation, Transaction};
 use keel_parser::ast;
@@ -9,7 +11,10 @@ use keel_query::catalog::{
     ModuleDef, ModuleKind, ObjectId, ReferentialAction, TableDef,
 };
 use keel_query::errors::{self, Error, Result};
-use keel_query::scope::{BindScope, NameParts, ObjectRef, ScalarFunctionInfo, SessionFunction, VariableInfo};
+use keel_query::exec::parallel::Help;
+use keel_query::scope::{
+    BindScope, NameParts, ObjectRef, Parallelism, ScalarFunctionInfo, SessionFunction, VariableInfo,
+};
 use keel_query::{
     Dml, ExecCtx, FunctionInvoker, IsolationLevel, Plan, RowSink, SessionInfo, Transactions, compile_dml,
     compile_expr, compile_select, compile_select_into,
@@ -78,6 +83,12 @@ pub struct Session {
     pub cancelled_at: Cell<u64>,
     pub disabled: Vec<keel_query::plan::rewrite::Pass>,
     pub work: RefCell<Option<&'static Arc<keel_query::WorkSpace>>>,
+    /// Threads that help, and most that a statement may have.
+    pub helpers: RefCell<Option<(Arc<keel_query::Workers>, usize)>>,
+    /// Most threads that a statement has had.
+    pub degree: Cell<usize>,
+    /// How often a running statement may look whether it is cancelled before it is.
+    pub looks_left: Cell<u64>,
     pub statistics: keel_query::stats::StatisticsCache,
 }
 
@@ -107,10 +118,20 @@ impl SessionInfo for Session {
         51
     }
     fn cancelled(&self) -> bool {
-        false
+        let left = self.looks_left.get();
+        self.looks_left.set(if left == u64::MAX { left } else { left.saturating_sub(1) });
+        left == 0
     }
     fn work_space(&self) -> Option<&Arc<keel_query::WorkSpace>> {
         *self.work.borrow()
+    }
+    fn help(&self, max_degree: Option<u16>) -> Option<Help> {
+        let (workers, degree) = self.helpers.borrow().clone()?;
+        let degree = max_degree.map_or(degree, |most| degree.min(most.into()));
+        Some(Help { workers, degree, used: Arc::default() })
+    }
+    fn note_degree(&self, degree: usize) {
+        self.degree.set(self.degree.get().max(degree));
     }
     fn call(&self, id: u32, _: &[Value]) -> Result<Value> {
         Ok(match id {
@@ -190,6 +211,10 @@ impl BindScope for Session {
         self.steps.set(self.steps.get() + 1);
         self.steps.get() >= self.cancelled_at.get()
     }
+    fn parallelism(&self) -> Parallelism {
+        let degree = self.helpers.borrow().as_ref().map_or(1, |(_, degree)| *degree);
+        Parallelism { degree, degree_max: degree, cost_threshold: 5.0 }
+    }
     fn disabled_passes(&self) -> &[keel_query::plan::rewrite::Pass] {
         &self.disabled
     }
@@ -257,6 +282,9 @@ impl Session {
             txn: RefCell::new(None),
             explicit: Cell::new(false),
             work: RefCell::new(None),
+            helpers: RefCell::new(None),
+            degree: Cell::new(0),
+            looks_left: Cell::new(u64::MAX),
             identities: RefCell::default(),
             row_ids: RefCell::default(),
             identity_insert: Cell::new(None),

@@ -62,6 +62,10 @@ pub struct DatabaseSettings {
     pub change_trees: Option<ChangeTrees>,
     /// Change data capture, where it is enabled.
     pub capture: Option<CaptureSettings>,
+    /// MAXDOP of ALTER DATABASE SCOPED CONFIGURATION; 0 and nothing leave it to the instance.
+    pub max_dop: Option<u16>,
+    /// The same of copies, where FOR SECONDARY says another than the primary's.
+    pub max_dop_for_secondary: Option<u16>,
     /// Which system database of a contained availability group it is. A part of the database, so that copies and restored ones know it.
     pub system: Option<SystemDatabase>,
 }
@@ -208,6 +212,8 @@ impl Default for DatabaseSettings {
             change_tracking: None,
             change_trees: None,
             capture: None,
+            max_dop: None,
+            max_dop_for_secondary: None,
             system: None,
         }
     }

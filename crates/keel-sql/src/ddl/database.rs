@@ -191,10 +191,18 @@ impl Runner<'_> {
                 self.report(&SqlError::new(5043, 0, 1, text));
                 Ok(())
             }
-            // Files and their sizes are the engine's business; scoped configuration is accepted.
-            AlterDatabaseAction::File { .. }
-            | AlterDatabaseAction::ScopedConfiguration { .. }
-            | AlterDatabaseAction::Modify { .. } => Ok(()),
+            AlterDatabaseAction::ScopedConfiguration { for_secondary, options } => {
+                let max_dop: Vec<_> = options.iter().filter(|o| o.name == "MAXDOP").collect();
+                if max_dop.is_empty() {
+                    // Others are accepted.
+                    return Ok(());
+                }
+                entry.change_settings(|settings| {
+                    max_dop.iter().try_for_each(|option| set_max_dop(settings, option, *for_secondary))
+                })
+            }
+            // Files and their sizes are the engine's business.
+            AlterDatabaseAction::File { .. } | AlterDatabaseAction::Modify { .. } => Ok(()),
             AlterDatabaseAction::SetHadr(_) => unreachable!("went its own way"),
             AlterDatabaseAction::SetPartner(action) => self.set_partner(&entry, action),
             AlterDatabaseAction::SetWitness(url) => self.set_witness(&entry, url.as_deref()),
@@ -241,6 +249,20 @@ fn is_off(option: &ast::Opt) -> bool {
         ast::OptValue::Word(w) => w.is("OFF") || w.is("DISABLED"),
         _ => false,
     }
+}
+
+/// MAXDOP = n, or PRIMARY of a copy.
+fn set_max_dop(settings: &mut DatabaseSettings, option: &ast::Opt, for_secondary: bool) -> Result<()> {
+    let wrong = || SqlError::new(102, 15, 1, "Incorrect syntax near 'MAXDOP'.");
+    let primary = option.value.text().is_some_and(|word| word.eq_ignore_ascii_case("PRIMARY"));
+    let value = match option.value.number() {
+        Some(n) => Some(u16::try_from(n).ok().filter(|n| *n <= i16::MAX as u16).ok_or_else(wrong)?),
+        None if primary && for_secondary => None,
+        None => return Err(wrong()),
+    };
+    let place = if for_secondary { &mut settings.max_dop_for_secondary } else { &mut settings.max_dop };
+    *place = value;
+    Ok(())
 }
 
 fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> {

@@ -100,6 +100,8 @@ pub struct EngineOptions {
     pub server_name: String,
     /// Memory, checkpoint throttle, redo workers.
     pub instance: InstanceOptions,
+    /// Processors that a statement's threads are spread over.
+    pub processors: std::num::NonZero<usize>,
     /// Password hashing.
     pub hasher: Arc<dyn PasswordHasher>,
     /// Error log.
@@ -117,6 +119,8 @@ pub struct Engine {
     options: EngineOptions,
     instance: Arc<Instance>,
     work: Arc<keel_query::WorkSpace>,
+    /// Threads that help sessions.
+    workers: Arc<keel_query::Workers>,
     databases: RwLock<Databases>,
     /// Serialises CREATE, ALTER and DROP DATABASE.
     admin: Mutex<()>,
@@ -183,9 +187,11 @@ impl Engine {
         let instance = Instance::new(options.env.clone(), options.instance.clone());
         let (disk, dir) = (Arc::clone(&options.env.disk), options.data_dir.join(WORK_DIRECTORY));
         let work = keel_query::WorkSpace::new(disk, &dir, options.instance.memory_bytes).map_err(io)?;
+        let helpers = options.processors.get() - 1;
         let engine = Engine {
             instance,
             work,
+            workers: keel_query::Workers::new(helpers, Arc::clone(&options.env.clock)),
             databases: RwLock::default(),
             admin: Mutex::new(()),
             sessions: Sessions::default(),
@@ -431,6 +437,12 @@ impl Engine {
     pub(crate) fn request_shutdown(&self, no_wait: bool) -> bool {
         let stop = self.stop.get();
         stop.inspect(|stop| stop(no_wait)).is_some()
+    }
+
+    /// Threads that help sessions.
+    #[must_use]
+    pub fn workers(&self) -> &Arc<keel_query::Workers> {
+        &self.workers
     }
 
     /// Working memory of statements, and the files behind it.

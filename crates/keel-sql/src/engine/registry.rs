@@ -35,6 +35,8 @@ pub struct SessionShared {
     pub initial: SetOptions,
     /// When it connected, local ticks.
     pub connected: i64,
+    /// Threads that work for its statement.
+    pub degree: AtomicU64,
     /// Sessions opened before it, itself included: with the time, what tells its connection from all others.
     pub number: u64,
     /// Set by attention, KILL and shutdown; cleared when a request starts.
@@ -225,6 +227,7 @@ impl Sessions {
             id,
             login,
             initial,
+            degree: 1.into(),
             connected: now,
             number,
             cancel: CancelToken::new(),

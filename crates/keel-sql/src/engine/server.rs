@@ -218,11 +218,18 @@ impl Engine {
         if least > most {
             return Err(errors::memory_bounds(least, most));
         }
+        let parallel =
+            || [config::MAX_DEGREE, config::COST_THRESHOLD].map(|id| self.configuration(id).running);
+        let parallel_before = parallel();
         let mut values = self.configuration.write();
         for option in config::OPTIONS.iter().filter(|o| o.dynamic) {
             values.entry(option.id).and_modify(|v| v.running = v.configured);
         }
         drop(values);
+        if parallel() != parallel_before {
+            // Whether a statement is parallel was decided when it was compiled.
+            self.programs.clear();
+        }
         self.limit_memory();
         self.databases().iter().for_each(|entry| self.limit_log(entry));
         Ok(())

@@ -53,7 +53,7 @@ impl Info {
 
     fn mark(&self) -> Began {
         let clock = &self.engine.options().env.clock;
-        Began { at: clock.now(), cpu: clock.thread_cpu(), reads: thread_misses(), used: self.used() }
+        Began { at: clock.now(), cpu: self.cpu(), reads: thread_misses(), used: self.used() }
     }
 
     /// Duration, processor time, reads, logical reads, writes and rows since then.
@@ -63,7 +63,7 @@ impl Info {
         let [logical, writes, rows] = self.used();
         [
             micros(clock.now().saturating_sub(began.at)).into(),
-            micros(clock.thread_cpu().saturating_sub(began.cpu)).into(),
+            micros(self.cpu().saturating_sub(began.cpu)).into(),
             (thread_misses() - began.reads).into(),
             (logical - began.used[0]).into(),
             (writes - began.used[1]).into(),

@@ -160,7 +160,7 @@ impl Info {
     /// Counts what the request has used up to now.
     fn count(&self) -> Duration {
         let g = &self.governed;
-        let cpu = self.engine.options().env.clock.thread_cpu();
+        let cpu = self.cpu();
         let used = cpu.saturating_sub(g.counted.replace(cpu));
         add(&self.shared.counts.cpu_us, used.as_micros() as u64);
         self.count_reads();
@@ -210,6 +210,11 @@ impl Info {
         self.governed.group.borrow().acts()
     }
 
+    /// The session's group.
+    pub(crate) fn governed_group(&self) -> Arc<Group> {
+        Arc::clone(&self.governed.group.borrow())
+    }
+
     /// What the group's statements may take of the working memory; `None` while the governor is not enabled.
     pub(crate) fn governed_memory(&self) -> Option<Arc<keel_query::MemoryShare>> {
         let shared_out = self.engine.governor().memory_shared.load(Ordering::Relaxed);
@@ -254,7 +259,7 @@ impl Info {
 
     fn tell(&self, place: usize) -> Duration {
         let g = &self.governed;
-        let (cpu, reads) = (self.engine.options().env.clock.thread_cpu(), thread_reads());
+        let (cpu, reads) = (self.cpu(), thread_reads());
         let used = Used {
             cpu: cpu.saturating_sub(g.charged.replace(cpu)),
             reads: (reads - g.reads_charged.replace(reads)).requests,

@@ -20,6 +20,8 @@ pub struct RunCost {
     pub reads: u64,
     /// Rows written.
     pub writes: u64,
+    /// Most threads that a statement of it had.
+    pub degree: u64,
 }
 
 /// A total with the last, the least and the largest share of it.
@@ -86,6 +88,8 @@ pub struct RunStats {
     pub writes: Total,
     /// Rows returned.
     pub rows: Total,
+    /// Most threads that a statement of it had.
+    pub degree: Total,
 }
 
 impl RunStats {
@@ -97,6 +101,7 @@ impl RunStats {
         self.last.store(cost.began, Ordering::Relaxed);
         self.elapsed_us.add(cost.elapsed_us);
         self.rows.add(cost.rows);
+        self.degree.add(cost.degree);
         self.logical_reads.add(cost.logical_reads);
         if cost.reads > 0 {
             self.reads.add(cost.reads);

@@ -92,7 +92,17 @@ impl<'a> Statement<'a> {
 
     fn document(&self, number: usize, options: &[(&'static str, bool)], run: Option<Run<'_>>) -> String {
         let hash = crate::views::plans::text_hash(self.of);
-        let about = xml::Statement { text: self.text, number, kind: self.kind, options, hash, run };
+        let (degree, serial_reason) = (self.plan.degree(), self.plan.serial_reason());
+        let about = xml::Statement {
+            text: self.text,
+            number,
+            kind: self.kind,
+            options,
+            hash,
+            degree,
+            serial_reason,
+            run,
+        };
         xml::statement(&about, self.plan.steps())
     }
 
@@ -263,7 +273,7 @@ impl Runner<'_> {
     }
 
     fn thread_cpu(&self) -> Duration {
-        self.info.engine.options().env.clock.thread_cpu()
+        self.info.cpu()
     }
 
     /// What a statement's operators did, behind its result.

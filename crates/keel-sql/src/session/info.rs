@@ -227,6 +227,8 @@ pub struct Info {
     pub token: RefCell<Option<super::identity::CachedToken>>,
     /// What the running request uses.
     pub meter: super::usage::Meter,
+    /// What helpers have done for it.
+    pub(super) helped: super::parallel::Helped,
     /// Its workload group, and what that has been told.
     pub governed: crate::governor::Governed,
     /// Plans that are shown when the batch is over.
@@ -300,6 +302,7 @@ impl Info {
             unrestricted: Cell::new(sysadmin),
             token: RefCell::default(),
             meter: super::usage::Meter::default(),
+            helped: super::parallel::Helped::default(),
             governed,
             plans: RefCell::default(),
             sequence_row: RefCell::default(),
@@ -611,7 +614,7 @@ impl SessionInfo for Info {
     }
     fn statistics_time(&self) -> Option<std::time::Duration> {
         let asked = self.options.borrow().on(super::options::Switches::STATISTICS_TIME);
-        asked.then(|| self.engine.options().env.clock.thread_cpu())
+        asked.then(|| self.cpu())
     }
     fn row_count_limit(&self) -> u64 {
         self.options.borrow().row_count
@@ -664,6 +667,12 @@ impl SessionInfo for Info {
     }
     fn memory_share(&self) -> Option<Arc<keel_query::MemoryShare>> {
         self.governed_memory()
+    }
+    fn help(&self, max_degree: Option<u16>) -> Option<keel_query::exec::parallel::Help> {
+        self.helpers(max_degree)
+    }
+    fn note_degree(&self, degree: usize) {
+        self.note_threads(degree);
     }
     fn xml_document(&self, handle: i64) -> Option<keel_query::openxml::Prepared> {
         self.xml_documents.borrow().get(handle)

@@ -8,6 +8,7 @@
 //! | [`info`] | options, counters, names, errors being handled: what statements ask while they run |
 //! | [`txns`] | the store's transactions |
 //! | [`points`] | where they read in databases that are copies |
+//! | `parallel` | how many threads work for a statement |
 //! | `enlist` | working in a transaction that a manager decides about |
 //! | [`scope`] | what names mean |
 //! | `context` | what `master` and `msdb` are, in the context of a contained group |
@@ -27,6 +28,7 @@ pub mod identity;
 pub mod info;
 pub mod log_mark;
 pub mod options;
+mod parallel;
 pub mod points;
 pub mod prepared;
 pub mod recovery;

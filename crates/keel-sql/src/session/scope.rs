@@ -433,6 +433,9 @@ impl BindScope for Scope<'_> {
             }
         }
     }
+    fn parallelism(&self) -> keel_query::Parallelism {
+        self.info.parallelism()
+    }
     fn cancelled(&self) -> bool {
         self.info.shared.cancel.is_cancelled()
     }

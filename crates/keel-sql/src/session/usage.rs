@@ -32,12 +32,13 @@ pub struct Entered {
     logical_reads: u64,
     writes: u64,
     misses: u64,
+    degree: u64,
 }
 
 impl Meter {
     /// The session has its thread.
     pub fn start(&self, info: &Info) {
-        self.cpu.set(info.engine.options().env.clock.thread_cpu());
+        self.cpu.set(info.cpu());
     }
 }
 
@@ -55,7 +56,7 @@ impl Info {
     pub fn end_usage(&self) {
         let clock = &self.engine.options().env.clock;
         let used = &self.shared.used;
-        let cpu = clock.thread_cpu();
+        let cpu = self.cpu();
         let cpu_us = cpu.saturating_sub(self.meter.cpu.replace(cpu)).as_micros() as u64;
         let elapsed_us = clock.now().saturating_sub(self.meter.began.get()).as_micros() as u64;
         add(&used.cpu_us, cpu_us);
@@ -71,8 +72,7 @@ impl Info {
     /// Processor time of the running request so far, µs. Only its own thread can tell.
     #[must_use]
     pub fn cpu_so_far_us(&self) -> u64 {
-        let cpu = self.engine.options().env.clock.thread_cpu();
-        cpu.saturating_sub(self.meter.cpu.get()).as_micros() as u64
+        self.cpu().saturating_sub(self.meter.cpu.get()).as_micros() as u64
     }
 
     /// A program begins.
@@ -85,6 +85,7 @@ impl Info {
             logical_reads: used.logical_reads.load(Ordering::Relaxed),
             writes: used.writes.load(Ordering::Relaxed),
             misses: thread_misses(),
+            degree: self.enter_degree(),
         }
     }
 
@@ -100,6 +101,7 @@ impl Info {
             logical_reads: used.logical_reads.load(Ordering::Relaxed) - entered.logical_reads,
             reads: thread_misses() - entered.misses,
             writes: used.writes.load(Ordering::Relaxed) - entered.writes,
+            degree: self.leave_degree(entered.degree),
         };
         program.stats.count(&cost);
         let mut ran = self.meter.ran.borrow_mut();

@@ -302,10 +302,16 @@ fn query_row(p: &Program) -> Vec<Value> {
     row.extend([hash.clone(), hash]);
     row.extend(figures(&s.rows));
     let executions = s.executions.load(Ordering::Relaxed) as i64;
-    row.extend([NULL, NULL, int(executions), int(1), int(1), int(1)]);
-    // Grants, threads beside the session's own, column stores: there are none. What is written to files is not counted
-    // by statement, and every physical read is one of a page.
-    row.extend([0; 28].map(int));
+    let degrees = s.degree.get();
+    row.extend([NULL, NULL]);
+    row.extend(degrees.map(int));
+    row.extend([0; 12].map(int));
+    // Threads beside the session's own, which are reserved when they are used.
+    let helpers: Vec<i64> = degrees.iter().zip([executions, 1, 1, 1]).map(|(all, own)| all - own).collect();
+    row.extend(helpers.iter().chain(&helpers).map(|n| int(*n)));
+    // Grants, column stores: there are none. What is written to files is not counted by statement, and every physical read is one
+    // of a page.
+    row.extend([0; 8].map(int));
     row.extend([NULL; 4]);
     row.extend(figures(&s.reads));
     row.extend([0; 8].map(int));

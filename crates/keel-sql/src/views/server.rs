@@ -151,12 +151,22 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("value_for_secondary", VARIANT),
             ("is_value_default", BIT),
         ],
-        rows: |_| {
+        rows: |cx| {
             let variant = |n: i64| Value::Variant(Arc::new((INT, Value::Int(n))));
             let row = |(id, name, value)| vec![int(id), text(name), variant(value), NULL, bit(true)];
-            [(1, "MAXDOP", 0), (2, "LEGACY_CARDINALITY_ESTIMATION", 0), (3, "PARAMETER_SNIFFING", 1)]
-                .map(row)
-                .into()
+            let entry = cx.info.current_database();
+            let (picture, own) = (entry.picture(), |n: Option<u16>| n.map(i64::from));
+            let settings = picture.settings();
+            let (primary, copy) = (own(settings.max_dop), own(settings.max_dop_for_secondary));
+            let max_dop = vec![
+                int(1),
+                text("MAXDOP"),
+                variant(primary.unwrap_or(0)),
+                copy.map_or(NULL, variant),
+                bit(primary.unwrap_or(0) == 0 && copy.is_none()),
+            ];
+            let others = [(2, "LEGACY_CARDINALITY_ESTIMATION", 0), (3, "PARAMETER_SNIFFING", 1)];
+            std::iter::once(max_dop).chain(others.map(row)).collect()
         },
     },
     SystemView {

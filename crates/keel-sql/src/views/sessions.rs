@@ -474,7 +474,8 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
     row.extend(options(s));
     let (error, level) = (s.error.load(Ordering::Relaxed), if own { int(info.nest_level()) } else { NULL });
     row.extend([int(used.rows), int(error), level, int(0), bit(false), int(s.group().id), NULL, NULL]);
-    row.extend([sql, NULL, int(1), NULL, bit(false)]);
+    let degree = s.degree.load(Ordering::Relaxed) as i64;
+    row.extend([sql, NULL, int(degree), if degree > 1 { int(degree) } else { NULL }, bit(false)]);
     row
 }
 

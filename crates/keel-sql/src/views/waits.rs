@@ -80,6 +80,8 @@ pub fn waits(engine: &Engine) -> Vec<WaitTotal> {
     ];
     let [slept, sleep_nanos, sleep_longest] = engine.waitfor();
     all.push(total("WAITFOR", slept, sleep_nanos, sleep_longest));
+    let [helped, help_nanos, help_longest] = engine.workers().waits();
+    all.push(total("CXPACKET", helped, help_nanos, help_longest));
     let throttled = &engine.governor().throttled;
     let [count, nanos, longest] =
         [&throttled.count, &throttled.nanos, &throttled.nanos_max].map(|n| n.load(Ordering::Relaxed));

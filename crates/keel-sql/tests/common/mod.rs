@@ -69,6 +69,7 @@ fn open_as(env: Env, instance: InstanceOptions) -> Arc<Engine> {
         server_name: "EVENKEEL".to_owned(),
         instance,
         hasher: Arc::new(NoHash),
+        processors: std::num::NonZero::new(4).expect("four is not zero"),
         log: Arc::new(NoLog),
     };
     Engine::open(options).expect("opens")

@@ -194,6 +194,45 @@ impl BaseRoot {
         (1..parts).map(|part| separator(part * page.len() / parts)).collect()
     }
 
+    /// Ascending keys that cut a range into parts of about equal size: at least `parts` of them where the range has as many leaves, and
+    /// many more where one level of inner pages knows more. Leaves are not read.
+    pub fn separators(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>, parts: usize) -> Result<Vec<Vec<u8>>> {
+        let mut found = Vec::new();
+        let Some(root) = &self.page else { return Ok(found) };
+        for depth in 0..self.tree.height.saturating_sub(1) {
+            found.clear();
+            self.separators_under(root, (lower, upper), depth, &mut found)?;
+            if found.len() + 1 >= parts {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn separators_under(
+        &self,
+        page: &Page,
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        depth: u32,
+        found: &mut Vec<Vec<u8>>,
+    ) -> Result<()> {
+        let child_of = |bound, unbounded| match bound {
+            Bound::Unbounded => unbounded,
+            Bound::Included(key) | Bound::Excluded(key) => page.child_index(key),
+        };
+        let first = child_of(lower, 0);
+        for index in first..=child_of(upper, page.len() - 1) {
+            if index > first {
+                found.push([page.prefix(), page.separator_rest(index)].concat());
+            }
+            if depth > 0 {
+                let child = self.file.tree_page(page.child(index), page.level() - 1)?;
+                self.separators_under(&child, (lower, upper), depth - 1, found)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Number of leaf pages in the range, for costing scans and reporting table sizes. Overflow pages are not
     /// counted.
     pub fn approximate_leaf_pages(&self, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {

@@ -314,6 +314,16 @@ impl TreeDelta {
         self.map.len()
     }
 
+    /// See [`Map::separators`].
+    pub(crate) fn separators(
+        &self,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        parts: usize,
+        guard: &Guard,
+    ) -> Vec<Vec<u8>> {
+        self.map.separators(bounds, parts, guard)
+    }
+
     /// Rough number of rows that the delta adds to the base in a range; negative when it takes some away.
     pub(crate) fn estimate_net(
         &self,

@@ -486,6 +486,45 @@ fn commit(store: &Store, set: WriteSet, lsn: u64) {
 }
 
 #[test]
+fn a_range_is_cut_into_parts_of_about_equal_size_wherever_its_rows_are() {
+    let (store, _) = new_store();
+    let put = |lsn: u64, keys: std::ops::Range<u32>| {
+        let mut set = WriteSet::new(TxnId(lsn));
+        for tree in [TreeId(6), TREE, TreeId(8)] {
+            keys.clone().for_each(|n| store.put(&mut set, tree, &n.to_be_bytes(), &row(1, 2)).unwrap());
+        }
+        commit(&store, set, lsn);
+    };
+    let check = |keys: u32| {
+        let (low, high) = ((keys / 8).to_be_bytes(), (keys - 1).to_be_bytes());
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let some = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
+        for (bounds, from, to) in [(all, 0, keys), (some, keys / 8, keys - 1)] {
+            let cuts = store.split_points(TREE, bounds, 16).unwrap();
+            assert!(cuts.len() < 16 && cuts.len() > 6, "{}", cuts.len());
+            let mut ends: Vec<u32> =
+                cuts.iter().map(|cut| (from..to).find(|n| n.to_be_bytes()[..] >= cut[..]).unwrap()).collect();
+            assert!(ends.is_sorted(), "{ends:?}");
+            ends.push(to);
+            let mut before = from;
+            for end in ends {
+                assert!(end > before, "no part is empty");
+                assert!(end - before < (to - from) / 4, "{before} to {end} of {from} to {to}");
+                before = end;
+            }
+        }
+    };
+    put(10, 0..4000);
+    check(4000);
+    checkpoint(&store);
+    store.evict(Traces::Keep);
+    check(4000);
+    put(20, 4000..8000);
+    check(8000);
+    assert!(store.split_points(TreeId(9), (Bound::Unbounded, Bound::Unbounded), 16).unwrap().is_empty());
+}
+
+#[test]
 fn a_hot_row_keeps_few_versions_even_under_an_old_snapshot() {
     let (store, _) = new_store();
     let update = |lsn: u64| {

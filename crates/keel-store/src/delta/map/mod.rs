@@ -416,6 +416,52 @@ impl Map {
         (share * self.len() as f64) as usize
     }
 
+    /// Ascending keys that cut a range into parts of about equal size: at least `parts` of them where it has as many leaves.
+    pub(crate) fn separators(
+        &self,
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        parts: usize,
+        guard: &Guard,
+    ) -> Vec<Vec<u8>> {
+        loop {
+            if let Ok(mut found) = self.try_separators((lower, upper), parts, guard) {
+                found.sort_unstable();
+                found.dedup();
+                return found.into_iter().map(<[u8]>::to_vec).collect();
+            }
+        }
+    }
+
+    /// Those of one level of inner nodes after the other, until there are enough.
+    fn try_separators<'g>(
+        &self,
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        parts: usize,
+        guard: &'g Guard,
+    ) -> Attempt<Vec<&'g [u8]>> {
+        let mut level = vec![self.enter(guard)?];
+        let mut found = Vec::new();
+        while found.len() + 1 < parts && !level[0].0.is_leaf() {
+            let mut below = Vec::new();
+            for (node, version) in level {
+                let child_of = |bound, unbounded| match bound {
+                    Bound::Unbounded => unbounded,
+                    Bound::Included(key) | Bound::Excluded(key) => node.upper_bound(&SearchKey::new(key)),
+                };
+                let (first, last) = (child_of(lower, 0), child_of(upper, node.count()));
+                let separators: Vec<_> = (first..last).map(|index| node.key(index)).collect();
+                node.validate(version)?;
+                // SAFETY: in the tree when validated, so freed after the guard.
+                found.extend(separators.into_iter().map(|separator| unsafe { (*separator).key() }));
+                for index in first..=last {
+                    below.push(descend(node, version, index, guard)?);
+                }
+            }
+            level = below;
+        }
+        Ok(found)
+    }
+
     fn try_position(&self, key: &SearchKey<'_>, guard: &Guard) -> Attempt<f64> {
         let (mut node, mut version) = self.enter(guard)?;
         let (mut position, mut width) = (0.0, 1.0);

@@ -1,0 +1,224 @@
+//! Several threads give the same rows as one.
+#![allow(clippy::unwrap_used)]
+mod common;
+
+use common::Session;
+use common::varied::{QUERIES, filled, lines, space};
+use keel_query::Workers;
+use proptest::prelude::*;
+
+/// Queries that are about gathering rather than about rows.
+const MORE: &[&str] = &[
+    "SELECT * FROM a",
+    "SELECT id FROM a WHERE n > 30 AND s LIKE 'word%'",
+    "SELECT COUNT(*), SUM(n), AVG(n), MIN(s), MAX(f), COUNT(k) FROM a",
+    "SELECT COUNT(*), SUM(n), MIN(s) FROM a WHERE id < 0",
+    "SELECT k, SUM(n) FROM a WHERE id < 0 GROUP BY k",
+    "SELECT id % 50, VAR(n), STDEVP(n), CHECKSUM_AGG(n) FROM a GROUP BY id % 50",
+    "SELECT COUNT(*) FROM a JOIN b ON a.k = b.k JOIN a AS c ON c.s = b.s AND c.n = a.n",
+    "SELECT COUNT(*) FROM a WHERE n > (SELECT AVG(n) FROM b)",
+    "SELECT id FROM a WHERE n > (SELECT AVG(n) FROM b WHERE b.k = a.k)",
+    "SELECT a.k, COUNT(*) FROM a LEFT JOIN b ON b.id = a.id + 50 GROUP BY a.k HAVING COUNT(*) > 3",
+    "SELECT k FROM a UNION SELECT n FROM b",
+    "SELECT s FROM a UNION ALL SELECT s FROM b",
+    "SELECT TOP 5 n, id FROM a ORDER BY n DESC, id",
+    "SELECT n, id FROM a ORDER BY n, id OFFSET 20 ROWS FETCH NEXT 30 ROWS ONLY",
+    "SELECT id FROM a ORDER BY id",
+    "SELECT id FROM a ORDER BY id DESC",
+    "SELECT id, COUNT(*) FROM a GROUP BY id ORDER BY id",
+    "SELECT id, COUNT(*), MIN(s) FROM a GROUP BY id",
+    "SELECT x.id, x.c, b.s FROM (SELECT id, COUNT(*) AS c FROM a GROUP BY id HAVING MAX(n) > 20) x JOIN b ON b.id = x.id + 50",
+    "SELECT c, COUNT(*) FROM (SELECT a.id, COUNT(b.id) AS c FROM a LEFT JOIN b ON a.k = b.k GROUP BY a.id) x GROUP BY c",
+    "SELECT m, COUNT(*), MAX(l) FROM p GROUP BY m",
+    "SELECT m, l, COUNT(*) FROM p GROUP BY m, l",
+    "SELECT m, SUM(c) FROM (SELECT m, l, COUNT(*) AS c FROM p GROUP BY m, l HAVING MAX(v) > 3) x GROUP BY m",
+    "SELECT DISTINCT m FROM p",
+    "SELECT COUNT(*) FROM (SELECT DISTINCT m, l FROM p WHERE v <> 5) x",
+    "SELECT COUNT(*) FROM a WHERE id IN (SELECT m FROM p GROUP BY m HAVING COUNT(*) > 2)",
+    "SELECT (SELECT MAX(id) FROM a), (SELECT COUNT(*) FROM b WHERE n > 10)",
+    "WITH x AS (SELECT k, SUM(n) AS n FROM a GROUP BY k) SELECT x.k FROM x WHERE n = (SELECT MAX(n) FROM x)",
+    "SELECT d.k, a.id FROM (SELECT TOP 3 k FROM b WHERE k IS NOT NULL ORDER BY k) d CROSS APPLY (SELECT TOP 2 id FROM a WHERE a.k = d.k ORDER BY id) a",
+    "SELECT GROUPING_ID(k, s), k, s, SUM(n) FROM a GROUP BY GROUPING SETS ((k), (s), ())",
+    "SELECT CASE WHEN k = 3 THEN s WHEN k = 4 THEN CAST(n AS varchar(10)) END FROM a",
+    "SELECT PERCENTILE_CONT(0.3) WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) FROM a",
+];
+
+fn forced(query: &str) -> String {
+    format!("{query} OPTION (USE HINT ('ENABLE_PARALLEL_PLAN_PREFERENCE'))")
+}
+
+fn helpers(s: &Session, degree: usize) {
+    let clock = keel_base::env::sim::env(&keel_base::env::sim::SimDisk::new(), 1).clock;
+    *s.helpers.borrow_mut() = Some((Workers::new(degree - 1, clock), degree));
+}
+
+/// What sums of floats have in their last digits depends on the order of the rows.
+fn rounded(lines: Vec<String>) -> Vec<String> {
+    let cell = |cell: &str| match cell.parse::<f64>() {
+        Ok(number) if cell.contains(['.', 'e']) => format!("{number:.9e}"),
+        _ => cell.to_owned(),
+    };
+    let mut lines: Vec<String> =
+        lines.iter().map(|line| line.split(" | ").map(cell).collect::<Vec<_>>().join(" | ")).collect();
+    lines.sort();
+    lines
+}
+
+/// Of those that say so the order counts; ties may come as they like.
+fn is_ordered(query: &str) -> bool {
+    query.contains("ORDER BY")
+        && !query.contains("WITHIN")
+        && !query.contains("OVER")
+        && !query.contains("APPLY")
+}
+
+fn check(s: &Session, query: &str, expected: &str) {
+    let transcript = s.ok(&forced(query));
+    assert_eq!(rounded(lines(&transcript, false)), rounded(lines(expected, false)), "{query}");
+    if is_ordered(query) {
+        assert_eq!(lines(&transcript, true), lines(expected, true), "{query}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3, ..ProptestConfig::default() })]
+    #[test]
+    fn rows_do_not_depend_on_the_degree(
+        rows in prop::collection::vec((prop::option::weighted(0.9, any::<u8>()), any::<u8>(), 0..100i32), 900..2200),
+        degree in 2..6usize,
+        grant in prop::option::of(2048..32_768usize),
+    ) {
+        let s = filled(&rows);
+        parts(&s, rows.len());
+        let queries = || QUERIES.iter().chain(MORE);
+        let alone: Vec<String> = queries().map(|q| s.ok(q)).collect();
+        helpers(&s, degree);
+        if let Some(grant) = grant {
+            *s.work.borrow_mut() = Some(space(grant).0);
+        }
+        for (q, expected) in queries().zip(&alone) {
+            check(&s, q, expected);
+        }
+    }
+}
+
+#[test]
+fn nearly_all_of_these_are_parallel() {
+    let s = many();
+    helpers(&s, 4);
+    let serial = |q: &&&str| {
+        s.degree.set(0);
+        s.ok(&forced(q));
+        s.degree.get() < 2
+    };
+    let serial: Vec<&&str> = QUERIES.iter().chain(MORE).filter(serial).collect();
+    // Orders that an index gives, and row numbers by it.
+    assert!(serial.len() < 8, "{serial:#?}");
+}
+
+/// A table of several rows for each value of its first key column.
+fn parts(s: &Session, rows: usize) {
+    s.ok("CREATE TABLE p (m int NOT NULL, l int NOT NULL, v int NOT NULL, PRIMARY KEY (m, l, v))");
+    let row = |i: usize| format!("({}, {}, {})", (i as i64 / 7 % 90) * 150 - 300, i % 3, i);
+    for chunk in (0..rows).map(row).collect::<Vec<_>>().chunks(100) {
+        s.ok(&format!("INSERT p VALUES {}", chunk.join(", ")));
+    }
+}
+
+fn many() -> Session {
+    let s = filled(&(0..3000).map(|i| (Some(i as u8), (i * 7) as u8, i % 101)).collect::<Vec<_>>());
+    parts(&s, 2000);
+    s
+}
+
+#[test]
+fn helpers_are_used_and_show() {
+    let s = many();
+    helpers(&s, 3);
+    s.ok(&forced("SELECT k, COUNT(*) FROM a GROUP BY k"));
+    assert_eq!(s.degree.replace(0), 3);
+    s.ok("SELECT k, COUNT(*) FROM a GROUP BY k OPTION (MAXDOP 2, USE HINT ('ENABLE_PARALLEL_PLAN_PREFERENCE'))");
+    assert_eq!(s.degree.replace(0), 2);
+    s.ok("SELECT k, COUNT(*) FROM a GROUP BY k OPTION (MAXDOP 1, USE HINT ('ENABLE_PARALLEL_PLAN_PREFERENCE'))");
+    s.ok("SELECT k, COUNT(*) FROM a GROUP BY k");
+    assert_eq!(s.degree.get(), 0, "MAXDOP 1 and cheap statements are serial");
+}
+
+#[test]
+fn who_finds_no_helper_works_alone() {
+    let s = many();
+    let expected = s.ok("SELECT k, COUNT(*) FROM a GROUP BY k");
+    let clock = keel_base::env::sim::env(&keel_base::env::sim::SimDisk::new(), 1).clock;
+    *s.helpers.borrow_mut() = Some((Workers::new(0, clock), 4));
+    check(&s, "SELECT k, COUNT(*) FROM a GROUP BY k", &expected);
+    assert_eq!(s.degree.get(), 1);
+}
+
+#[test]
+fn own_rows_are_seen() {
+    let s = many();
+    helpers(&s, 4);
+    s.ok("BEGIN TRANSACTION");
+    let before = s.ok(&forced("SELECT COUNT(*) FROM a"));
+    s.ok("DELETE a WHERE id < 20");
+    s.degree.set(0);
+    let after = s.ok(&forced("SELECT COUNT(*) FROM a"));
+    assert_eq!(s.degree.get(), 1, "helpers do not see what a transaction has written");
+    assert_ne!(before, after);
+    s.ok("ROLLBACK");
+    assert_eq!(s.ok(&forced("SELECT COUNT(*) FROM a")), before);
+    assert_eq!(s.degree.get(), 4);
+}
+
+#[test]
+fn an_error_ends_all() {
+    let s = many();
+    helpers(&s, 4);
+    for query in [
+        "SELECT SUM(10 / (n - 50)) FROM a",
+        "SELECT id, 10 / (n - 50) FROM a",
+        "SELECT id FROM a ORDER BY 10 / (n - 50)",
+        "SELECT COUNT(*) FROM a JOIN b ON a.id = b.id / (b.n - 50)",
+    ] {
+        let transcript = s.run(&forced(query));
+        assert!(transcript.contains("error 8134"), "{query}\n{transcript}");
+    }
+    assert_eq!(s.helpers.borrow().as_ref().unwrap().0.in_use().1, 0, "all helpers are idle again");
+}
+
+#[test]
+fn a_cancelled_statement_takes_its_helpers_along() {
+    let s = many();
+    helpers(&s, 4);
+    for query in [
+        "SELECT COUNT(*) FROM a JOIN b ON a.k = b.k JOIN a AS c ON c.k = b.k",
+        "SELECT a.id, b.id, c.id FROM a JOIN b ON a.k = b.k JOIN a AS c ON c.k = b.k",
+        "SELECT TOP 5 a.id FROM a JOIN b ON a.k = b.k JOIN a AS c ON c.k = b.k ORDER BY b.n",
+    ] {
+        s.looks_left.set(3);
+        let transcript = s.run(&forced(query));
+        assert!(transcript.contains("error 3617"), "{query}\n{transcript}");
+        assert_eq!(s.helpers.borrow().as_ref().unwrap().0.in_use().1, 0, "{query}");
+        s.looks_left.set(u64::MAX);
+    }
+    assert_eq!(s.ok(&forced("SELECT COUNT(*) FROM p")), "[]\n2000\n(1 rows)\n");
+}
+
+#[test]
+fn what_only_the_session_knows_is_serial() {
+    let s = many();
+    helpers(&s, 4);
+    for (query, reason) in [
+        ("SELECT id, @@ROWCOUNT FROM a", "NonParallelizableIntrinsicFunction"),
+        ("SELECT id, NEWID() FROM a", "NonParallelizableIntrinsicFunction"),
+        ("SELECT COUNT(*) FROM a WITH (UPDLOCK)", "CouldNotGenerateValidParallelPlan"),
+    ] {
+        let batch = keel_parser::parse_batch(&forced(query), keel_parser::ParseOptions::default()).unwrap();
+        let keel_parser::ast::StatementKind::Select(select) = &batch.statements[0].kind else {
+            unreachable!()
+        };
+        let plan = keel_query::compile_select(&s, select).unwrap();
+        assert_eq!(plan.degree(), 1, "{query}");
+        assert_eq!(plan.serial_reason(), Some(reason), "{query}");
+    }
+}
