@@ -17,6 +17,7 @@
 //! | [`scope`], [`context`] | what the session layer provides while compiling and while running |
 //! | [`bind`] | names and types; the logical tree |
 //! | [`expr`] | bound expressions and their compilation |
+//! | [`full_text`] | full-text indexes: trees, searches |
 //! | [`tvf`], [`openxml`] | functions in FROM: of the server, and over prepared documents |
 //! | [`work`] | working memory of statements and the files behind it |
 //! | [`usage`] | counters of what indexes are used for |
@@ -36,6 +37,7 @@ pub mod entries;
 pub mod errors;
 pub mod exec;
 pub mod expr;
+pub mod full_text;
 pub mod mask;
 pub mod memory;
 pub mod meta;

@@ -480,6 +480,7 @@ impl Session {
             history_of: None,
             change_tracking: None,
             captures: Vec::new(),
+            full_text: None,
             view_of: Vec::new(),
             next_column_id: 1,
             next_ordinal: 0,

@@ -144,6 +144,7 @@ impl Runner<'_> {
         for def in &table.captures {
             self.discard_staged(table, def)?;
         }
+        self.discard_full_text(table)?;
         self.discard_changes(table)
     }
 
@@ -280,6 +281,7 @@ impl Runner<'_> {
             index.tree = entry.allocate_tree()?;
         }
         self.restart_tracking(&mut new)?;
+        self.empty_full_text(&mut new)?;
         self.discard_trees(&table)?;
         self.replace_table(new)?;
         if table.columns.iter().any(|c| c.identity.is_some()) {

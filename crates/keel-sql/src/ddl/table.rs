@@ -85,6 +85,7 @@ impl<'a> TableBuilder<'a> {
                 history_of: None,
                 change_tracking: None,
                 captures: Vec::new(),
+                full_text: None,
                 view_of: Vec::new(),
                 next_column_id: 1,
                 next_ordinal: 0,

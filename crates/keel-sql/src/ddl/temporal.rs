@@ -528,6 +528,7 @@ fn new_history(
         history_of: Some(table.object_id),
         change_tracking: None,
         captures: Vec::new(),
+        full_text: None,
         view_of: Vec::new(),
         ..table.clone()
     })

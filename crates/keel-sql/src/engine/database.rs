@@ -72,6 +72,8 @@ pub struct DatabaseEntry {
     pub(crate) change_cleaning: Mutex<()>,
     /// What telling captured changes needs to remember.
     pub(crate) capture: crate::capture::State,
+    /// What the crawl of full-text indexes needs.
+    pub(crate) full_text: crate::full_text::State,
     /// The role in which the catalog was last read.
     role_seen: AtomicU8,
     /// Of what it is a snapshot, if it is one.
@@ -259,6 +261,7 @@ impl DatabaseEntry {
             change_order: Mutex::new(()),
             change_cleaning: Mutex::new(()),
             capture: crate::capture::State::default(),
+            full_text: crate::full_text::State::default(),
             role_seen: AtomicU8::new(role as u8),
             snapshot,
         };
@@ -674,6 +677,12 @@ impl DatabaseEntry {
     #[must_use]
     pub fn current_rowversion(&self) -> u64 {
         self.rowversion.load(Ordering::Relaxed)
+    }
+
+    /// The least rowversion that may be given from now on.
+    #[must_use]
+    pub fn min_active_rowversion(&self) -> u64 {
+        self.current_rowversion() + 1
     }
 
     /// The next hidden number for rows of a tree. `init` finds the last one in use.

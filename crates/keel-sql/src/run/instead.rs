@@ -172,6 +172,7 @@ fn view_shape(
         history_of: None,
         change_tracking: None,
         captures: Vec::new(),
+        full_text: None,
         view_of: Vec::new(),
         created: 0,
         modified: 0,

@@ -217,6 +217,7 @@ impl Runner<'_> {
             history_of: None,
             change_tracking: None,
             captures: Vec::new(),
+            full_text: None,
             view_of: view_of.into_iter().collect(),
             created: now,
             modified: now,
