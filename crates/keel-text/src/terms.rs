@@ -76,9 +76,11 @@ impl Reading {
     pub fn phrase(&self, text: &str, how: How) -> Phrase {
         let mut phrase = Phrase { slots: Vec::new(), noise: false };
         let mut first = None;
-        for (position, word) in (0_u32..).zip(words::words(text, self.accents)) {
-            // The beginning of a word is no stop word.
-            if how != How::Prefix && self.stops.contains(&*word) {
+        let mut all = (0_u32..).zip(words::words(text, self.accents)).peekable();
+        while let Some((position, word)) = all.next() {
+            // The beginning of a word is no stop word; in front of others it is likely to be whole.
+            let begins = how == How::Prefix && all.peek().is_none();
+            if !begins && self.stops.contains(&*word) {
                 phrase.noise = true;
                 continue;
             }
@@ -134,6 +136,7 @@ mod tests {
         assert!(phrase.noise);
         assert!(reading().phrase("of the", How::Exact).slots.is_empty());
         assert_eq!(reading().phrase("the*", How::Prefix).slots.len(), 1);
+        assert_eq!(reading().phrase("lord of the r*", How::Prefix).slots.len(), 2);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::source::{Row, Source};
 use crate::engine::{DatabaseEntry, Engine};
-use crate::map::txn_error;
+use crate::map::{db_error, txn_error};
 use crate::procs::{Outcome, ok};
 use crate::run::{Argument, Runner};
 use keel_node::{Direction, Isolation, LockMode, ReadView, Role, Transaction, TxnError};
@@ -51,6 +51,11 @@ pub fn crawl_all(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Result<()
 fn crawl_database(engine: &Engine, entry: &Arc<DatabaseEntry>, stopping: &dyn Fn() -> bool) -> Result<()> {
     let indexed = |t: &&Arc<TableDef>| t.full_text.as_ref().is_some_and(|def| def.enabled);
     let tables: Vec<ObjectId> = entry.picture().tables().filter(indexed).map(|t| t.object_id).collect();
+    let positions = entry.store.positions();
+    if !tables.is_empty() && positions.hardened < positions.appended {
+        // A commit rings when it has its place in the log, and is seen when it is durable.
+        entry.store.harden().map_err(|e| db_error(e, &entry.name()))?;
+    }
     for table in tables {
         loop {
             if stopping() {

@@ -14,8 +14,8 @@ if @text is null and @action in ('start_full', 'start_incremental', 'stop')
 begin
     if not exists (select 1 from sys.fulltext_catalogs where name = @ftcat)
     begin
-        declare @database sysname = db_name()
-        raiserror(7641, 16, 2, @ftcat, @database)
+        set @text = N'alter fulltext catalog ' + quotename(@ftcat) + N' reorganize'
+        exec (@text)
         return 1
     end
     declare @what nvarchar(60) = case @action when 'start_full' then N' start full population'

@@ -34,6 +34,8 @@ pub(super) fn catalog_property(info: &Info, args: &[Value]) -> Result<Value> {
         .filter(|index| index.catalog_id == id)
         .collect();
     let counting = matches!(property.as_str(), "indexsize" | "uniquekeycount");
+    // What the session has committed counts.
+    info.settle()?;
     let status = || CatalogStatus::of(&entry, &indexes, counting);
     Ok(match property.as_str() {
         "populatestatus" => Value::Int(status()?.populating),
@@ -67,7 +69,7 @@ pub(super) fn table_property(info: &Info, t: &TableDef, property: &str) -> Resul
         return Ok(known.then_some(Value::Int(0)));
     };
     let entry = info.current_database();
-    let status = || IndexStatus::of(&entry, index);
+    let status = || info.settle().and_then(|()| IndexStatus::of(&entry, index));
     Ok(Some(match property {
         "tablehasactivefulltextindex" => flag(index.enabled),
         "tablefulltextbackgroundupdateindexon" => flag(index.tracking == Tracking::Auto),
