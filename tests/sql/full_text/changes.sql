@@ -86,5 +86,57 @@ select id from dbo.many where contains(t, N'tail and not 8993') order by id
 select display_term, document_count from sys.dm_fts_index_keywords(db_id(), object_id('dbo.many')) where display_term in ('common', 'rare', 'tail', 'row')
 dbcc checkdb with no_infomsgs
 GO
+-- Rows that go by partitions; rows that change places in the middle of a population.
+create partition function halves (int) as range right for values (100)
+create partition scheme halves as partition halves all to ([primary])
+create table dbo.part (id int not null, t varchar(30), constraint pk_part primary key (id) on halves (id)) on halves (id)
+insert dbo.part values (1, 'low word'), (200, 'high word')
+create fulltext index on dbo.part (t) key index pk_part
+exec sys.sp_keel_fulltext_wait
+truncate table dbo.part with (partitions (1))
+exec sys.sp_keel_fulltext_wait
+select [key] from containstable(dbo.part, t, 'word')
+create table dbo.heap (id int not null constraint pk_heap primary key nonclustered, t varchar(30))
+insert dbo.heap select value, 'word ' + convert(varchar(10), 10000 - value) from generate_series(1, 6000)
+create fulltext index on dbo.heap (t) key index pk_heap
+alter fulltext index on dbo.heap pause population
+create clustered index t on dbo.heap (t)
+alter fulltext index on dbo.heap resume population
+exec sys.sp_keel_fulltext_wait
+select count(*) as n from dbo.heap where contains(t, 'word')
+select id from dbo.heap where contains(t, '9999')
+alter index pk_heap on dbo.heap rebuild
+select id from dbo.heap where contains(t, '9999')
+create unique index pk_heap on dbo.heap (id) with (drop_existing = on)
+GO
+-- Columns that were added since the rows were stored.
+alter table dbo.part add u varchar(30) not null default 'filled in'
+alter fulltext index on dbo.part add (u)
+exec sys.sp_keel_fulltext_wait
+select id from dbo.part where contains(u, 'filled')
+GO
+-- An indexed view follows its tables, and its index follows the view.
+create table dbo.note (id int not null primary key, item int not null, t varchar(50))
+insert dbo.note values (1, 1, 'red apple'), (2, 2, 'green pear')
+GO
+create view dbo.colours with schemabinding as select n.id, n.t + ' of part ' + p.t as t from dbo.note n join dbo.part p on p.id = n.item + 198
+GO
+create unique clustered index pk_colours on dbo.colours (id)
+create fulltext index on dbo.colours (t) key index pk_colours
+exec sys.sp_keel_fulltext_wait
+select id from dbo.colours where contains(t, 'pear') order by id
+update dbo.note set t = 'blue pear' where id = 2
+insert dbo.note values (3, 2, 'black pear')
+update dbo.part set t = 'tall' where id = 200
+exec sys.sp_keel_fulltext_wait
+select id from dbo.colours where contains(t, 'pear and tall and not green') order by id
+select [key] from containstable(dbo.colours, t, 'black or blue') order by 1
+delete dbo.note where id = 3
+exec sys.sp_keel_fulltext_wait
+select [key] from containstable(dbo.colours, *, 'black or blue') order by 1
+select objectproperty(object_id('dbo.colours'), 'TableFulltextItemCount') as items
+drop index pk_colours on dbo.colours
+select object_name(object_id) as t from sys.fulltext_indexes order by 1
+GO
 use master
 drop database shop

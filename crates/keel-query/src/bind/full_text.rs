@@ -121,9 +121,13 @@ impl Binder<'_> {
         let name = if rows.contains { "CONTAINSTABLE" } else { "FREETEXTTABLE" };
         let object = self.lookup(&rows.table)?;
         self.scope.note_read(&object);
-        let ObjectRef::Table(table) = &object else {
-            return Err(errors::not_full_text_indexed_at(name, &rows.table.name.text));
+        let table = match &object {
+            ObjectRef::Table(table) => Some(table),
+            ObjectRef::Module(view) => view.rows.as_ref(),
+            ObjectRef::Virtual(_) => None,
         };
+        let missing = || errors::not_full_text_indexed_at(name, &rows.table.name.text);
+        let table = table.ok_or_else(missing)?;
         let def = table.full_text.clone().filter(|def| def.enabled);
         let def = def.ok_or_else(|| errors::not_full_text_indexed_at(name, &table.name))?;
         let names: Vec<&str> = rows.columns.iter().map(|c| c.text.as_str()).collect();

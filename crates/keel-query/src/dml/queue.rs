@@ -1,7 +1,6 @@
 //! What a change does to a table with a full-text index: the keys of its rows are written down for the crawl (see [`crate::full_text`]).
 
 use super::target::{RowBuffers, Target};
-use super::update::UpdateRow;
 use crate::catalog::TableDef;
 use crate::context::Stamp;
 use crate::errors::Result;
@@ -60,20 +59,21 @@ impl Target {
         written.map_err(|e| cx.storage_error(&e))
     }
 
-    /// Writes down a row that has been updated, whose old values lie from `old_first` on; under both keys when it has another.
-    pub(super) fn queue_update(
+    /// Writes down a row in which these columns were changed, whose old values lie from `old_first` on; under both keys when it
+    /// has another.
+    pub(super) fn queue_changed(
         &self,
         cx: &mut Cx<'_>,
         b: &mut RowBuffers,
-        update: &UpdateRow,
+        changed: &[usize],
         old_first: usize,
     ) -> Result<()> {
         let Some(queue) = &self.queue else { return Ok(()) };
-        if !update.changed.iter().any(|at| queue.read.contains(at)) {
+        if !changed.iter().any(|at| queue.read.contains(at)) {
             return Ok(());
         }
         self.queue(cx, b, old_first)?;
-        if update.changed.contains(&queue.key()) {
+        if changed.contains(&queue.key()) {
             self.queue(cx, b, self.new_first)?;
         }
         Ok(())

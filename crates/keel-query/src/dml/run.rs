@@ -374,7 +374,7 @@ impl<'r> Run<'r> {
         }
         target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
         target.capture_update(cx, &mut self.b.rows, u, row, false)?;
-        target.queue_update(cx, &mut self.b.rows, u, plan.old_first)?;
+        target.queue_changed(cx, &mut self.b.rows, &u.changed, plan.old_first)?;
         self.updated(u, cx)?;
         Ok(true)
     }
@@ -394,7 +394,7 @@ impl<'r> Run<'r> {
             plan.target.put_back(cx, &mut self.b.rows, &p.key, &u.changed)?;
             plan.target.track_update(cx, &mut self.b.rows, u, plan.old_first, true)?;
             plan.target.capture_update(cx, &mut self.b.rows, u, &row, true)?;
-            plan.target.queue_update(cx, &mut self.b.rows, u, plan.old_first)?;
+            plan.target.queue_changed(cx, &mut self.b.rows, &u.changed, plan.old_first)?;
             self.updated(u, cx)?;
         }
         Ok(())
@@ -417,7 +417,7 @@ impl<'r> Run<'r> {
             target.update(cx, &mut self.b.rows, key, row, &u.changed, plan.old_first)?;
             target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
             target.capture_update(cx, &mut self.b.rows, u, row, false)?;
-            target.queue_update(cx, &mut self.b.rows, u, plan.old_first)?;
+            target.queue_changed(cx, &mut self.b.rows, &u.changed, plan.old_first)?;
         }
         self.updated(u, cx)
     }

@@ -333,7 +333,9 @@ impl Target {
         let blocks = self.read_by_blocks(PredicateKind::AfterInsert);
         let others = self.computed_inputs.iter().flatten().chain(rules).chain(parents).copied();
         let views = self.read_by_views(None);
-        for i in clustered.chain(entries).chain(others).chain(blocks).chain(views).chain(self.identity) {
+        let queued = self.queue.as_ref().map(super::queue::Queue::key);
+        let own = self.identity.into_iter().chain(queued);
+        for i in clustered.chain(entries).chain(others).chain(blocks).chain(views).chain(own) {
             read[i] = true;
         }
         read

@@ -222,6 +222,9 @@ pub struct PopulationState {
     /// The key of the last row that it has read, in the clustered index or heap; in the second half of an incremental one, in the
     /// tree of keys.
     pub from: Option<Vec<u8>>,
+    /// The clustered index or heap that it reads; `None` before it has begun.
+    #[serde(default)]
+    pub tree: Option<TreeId>,
     /// The second half of an incremental one.
     pub looking_for_gone: bool,
     /// PAUSE.

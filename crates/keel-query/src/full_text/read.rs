@@ -93,6 +93,25 @@ impl<'t> Reader<'t> {
         Ok(postings::union(lists.into_values().collect()))
     }
 
+    /// Tells a word with those of its documents that are there.
+    fn keyword(
+        &self,
+        (word, column_id, list): (String, i32, Vec<Posting>),
+        take: &mut impl FnMut(Keyword),
+    ) -> Result<()> {
+        self.session.look_up()?;
+        let mut documents = Vec::new();
+        for Posting { document, positions } in list {
+            let value = self.document(document, |_, value, _| value.to_vec())?;
+            let occurrences = positions.len();
+            documents.extend(value.map(|value| KeywordIn { document, value, occurrences }));
+        }
+        if !documents.is_empty() {
+            take(Keyword { word, column_id, documents });
+        }
+        Ok(())
+    }
+
     /// Words of the index that have the same stem.
     fn forms(&self, word: &str, reading: &Reading) -> Result<Vec<String>> {
         let lower = stem_key(reading.language.lcid, &reading.stem(word));
@@ -152,30 +171,25 @@ pub struct KeywordIn {
     pub occurrences: usize,
 }
 
-/// All words of an index in their order, each told once it is read whole.
-pub fn keywords(reader: &Reader<'_>, mut take: impl FnMut(Keyword) -> Result<()>) -> Result<()> {
-    let mut words: Vec<(String, i32, Vec<Posting>)> = Vec::new();
-    let all = (Bound::Unbounded, Bound::Unbounded);
-    reader.each(reader.trees.postings, all, |key, row| {
-        let Some((word, column, first)) = parse_chunk_key(key) else { return };
-        let list = postings::decode(first, row::column(row, 0).unwrap_or_default()).unwrap_or_default();
-        match words.last_mut().filter(|(own, of, _)| own == word && *of == column) {
-            Some((_, _, lists)) => lists.extend(list),
-            None => words.push((word.to_owned(), column, list)),
-        }
-    })?;
-    for (word, column_id, list) in words {
-        let mut documents = Vec::new();
-        for posting in list {
-            let value = reader.document(posting.document, |_, value, _| value.to_vec())?;
-            let (document, occurrences) = (posting.document, posting.positions.len());
-            documents.extend(value.map(|value| KeywordIn { document, value, occurrences }));
-        }
-        if !documents.is_empty() {
-            take(Keyword { word, column_id, documents })?;
+/// All words of an index in their order, column by column.
+pub fn keywords(reader: &Reader<'_>, mut take: impl FnMut(Keyword)) -> Result<()> {
+    let all = Bound::Unbounded;
+    let cursor = reader.txn.scan(reader.view, reader.trees.postings, all, all, Direction::Forward);
+    let mut cursor = cursor.map_err(|e| reader.failed(&e))?;
+    let mut current: Option<(String, i32, Vec<Posting>)> = None;
+    while let Some((key, row)) = cursor.next().map_err(|e| reader.failed(&e))? {
+        let Some((word, column, first)) = parse_chunk_key(key) else { continue };
+        let list = postings::decode(first, row::column(&row, 0).unwrap_or_default()).unwrap_or_default();
+        match &mut current {
+            Some((own, of, lists)) if own == word && *of == column => lists.extend(list),
+            _ => {
+                if let Some(done) = current.replace((word.to_owned(), column, list)) {
+                    reader.keyword(done, &mut take)?;
+                }
+            }
         }
     }
-    Ok(())
+    current.map_or(Ok(()), |last| reader.keyword(last, &mut take))
 }
 
 /// How many different words an index has, and how many bytes its postings.

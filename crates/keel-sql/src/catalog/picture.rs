@@ -543,7 +543,7 @@ impl Picture {
         let versions = self.settings().change_trees.map(|t| t.versions.0.max(t.transactions.0));
         let staged = self.tables.values().flat_map(|t| t.captures.iter().map(|c| c.staged.0));
         let order = self.settings().capture.map(|c| c.order.0);
-        let searched = self.tables.values().filter_map(|t| t.full_text.as_ref());
+        let searched = self.stored().filter_map(|t| t.full_text.as_ref());
         let searched = searched.flat_map(|f| f.trees.all()).map(|tree| tree.0);
         let all = indexes.chain(tracking).chain(versions).chain(staged).chain(order).chain(searched);
         all.max().unwrap_or(0)

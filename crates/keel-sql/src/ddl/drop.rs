@@ -274,7 +274,8 @@ impl Runner<'_> {
             if table.change_tracking.is_some() {
                 return Err(super::change_tracking::not_allowed("TRUNCATE TABLE of partitions"));
             }
-            return self.truncate_partitions(program, frame, &table, &t.partitions);
+            self.truncate_partitions(program, frame, &table, &t.partitions)?;
+            return self.repopulate(&table);
         }
         let mut new = (*table).clone();
         for index in &mut new.indexes {

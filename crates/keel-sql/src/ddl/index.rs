@@ -78,6 +78,7 @@ impl Runner<'_> {
         let mut base = (*table).clone();
         let mut discarded = Vec::new();
         if let Some(at) = existing {
+            super::full_text::refuse_key_index(&table, &table.indexes[at])?;
             discarded.push(base.indexes.remove(at));
         }
         let clustered = c.clustered.unwrap_or(false);

@@ -24,7 +24,7 @@ const LOCK_TIMEOUT: i32 = 1222;
 /// Rows of one transaction: the words of these stay in memory until it commits.
 const ROWS_MAX: usize = 4000;
 /// Bytes of text of one transaction, about.
-const BYTES_MAX: usize = 8 << 20;
+const BYTES_MAX: usize = 2 << 20;
 /// Chunks of postings that REORGANIZE reads in one transaction.
 const CHUNKS_MAX: usize = 4000;
 
@@ -33,29 +33,35 @@ const CHUNKS_MAX: usize = 4000;
 pub fn crawl_all(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Result<()> {
     let mut failed = None;
     for entry in engine.databases() {
-        let settings = Arc::clone(entry.picture().settings());
-        let writes = matches!(entry.store.role(), Role::Standalone | Role::Primary);
-        if writes
-            && !settings.read_only
-            && !settings.offline
-            && !entry.is_restoring()
-            && let Err(e) = crawl_database(engine, &entry, stopping)
-        {
-            failed.get_or_insert(e);
+        if !is_written(&entry) {
+            continue;
+        }
+        match crawl_database(engine, &entry, stopping) {
+            Err(e) if e.number != LOCK_TIMEOUT => drop(failed.get_or_insert(e)),
+            _ => {}
         }
     }
     failed.map_or(Ok(()), Err)
 }
 
-/// Crawls in a database until nothing waits.
+/// Whether the database is written here.
+fn is_written(entry: &DatabaseEntry) -> bool {
+    let picture = entry.picture();
+    let settings = picture.settings();
+    let writes = matches!(entry.store.role(), Role::Standalone | Role::Primary);
+    writes && !settings.read_only && !settings.offline && !entry.is_restoring()
+}
+
+/// Crawls in a database until nothing waits. Error 1222 when a table was locked: the others are crawled.
 fn crawl_database(engine: &Engine, entry: &Arc<DatabaseEntry>, stopping: &dyn Fn() -> bool) -> Result<()> {
     let indexed = |t: &&Arc<TableDef>| t.full_text.as_ref().is_some_and(|def| def.enabled);
-    let tables: Vec<ObjectId> = entry.picture().tables().filter(indexed).map(|t| t.object_id).collect();
+    let tables: Vec<ObjectId> = entry.picture().stored().filter(indexed).map(|t| t.object_id).collect();
     let positions = entry.store.positions();
     if !tables.is_empty() && positions.hardened < positions.appended {
         // A commit rings when it has its place in the log, and is seen when it is durable.
         entry.store.harden().map_err(|e| db_error(e, &entry.name()))?;
     }
+    let mut passed_over = None;
     for table in tables {
         loop {
             if stopping() {
@@ -64,12 +70,15 @@ fn crawl_database(engine: &Engine, entry: &Arc<DatabaseEntry>, stopping: &dyn Fn
             match step(engine, entry, table) {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(e) if e.number == LOCK_TIMEOUT => break,
+                Err(e) if e.number == LOCK_TIMEOUT => {
+                    passed_over = Some(e);
+                    break;
+                }
                 Err(e) => return Err(e),
             }
         }
     }
-    Ok(())
+    passed_over.map_or(Ok(()), Err)
 }
 
 /// One transaction; says whether there was something to do.
@@ -78,12 +87,14 @@ fn step(engine: &Engine, entry: &Arc<DatabaseEntry>, table: ObjectId) -> Result<
     let _crawling = entry.full_text.crawling.lock();
     let mut txn = entry.store.begin(Isolation::ReadCommitted);
     txn.set_lock_timeout(Some(WAIT));
-    txn.lock_table(table as u32, LockMode::IntentExclusive).map_err(failed)?;
+    txn.lock_table(table as u32, LockMode::SchemaStability).map_err(failed)?;
     // Looked at once it is locked: its trees stay what they are.
     let picture = entry.picture();
-    let Some(table) = picture.table_by_id(table) else { return Ok(false) };
+    let Some(table) = picture.stored_by_id(table) else { return Ok(false) };
     let Some(def) = table.full_text.as_ref().filter(|def| def.enabled) else { return Ok(false) };
-    let Some(source) = Source::of(&table, def) else { return Ok(false) };
+    // While the key's index is disabled, rows are not found by their keys.
+    let usable = def.key_index(&table).is_some_and(|index| !index.disabled) && !table.clustered().disabled;
+    let Some(source) = Source::of(&table, def).filter(|_| usable) else { return Ok(false) };
     let stoplist = def.stoplist.and_then(|id| picture.stoplist(id));
     let view = txn.view_as(Isolation::ReadCommitted);
     let crawl = Crawl::read(&txn, &view, &def.trees).map_err(failed)?;
@@ -131,6 +142,12 @@ impl Work<'_> {
 
     /// The next rows of a population of all rows.
     fn populate(&mut self, mut population: PopulationState) -> Step {
+        // Places are keys of one tree: in another, which an index that was made anew has, it begins again.
+        let tree = self.source.table.clustered().tree;
+        if population.tree != Some(tree) {
+            population.from = None;
+            population.tree = Some(tree);
+        }
         let from = population.from.as_deref();
         let (rows, next) = self.source.rows_behind(self.txn, &self.view, from, (ROWS_MAX, BYTES_MAX))?;
         let least = match population.kind {
@@ -294,7 +311,7 @@ impl Pending {
 }
 
 /// `sp_keel_fulltext_wait`: indexes what waits in the current database, populations that have begun too. What is committed when it begins is
-/// found when it ends.
+/// found when it ends. Error 1222 when somebody changes the definition of a table for long.
 pub(crate) fn sp_keel_fulltext_wait(runner: &mut Runner<'_>, _args: &[Argument]) -> Outcome {
     let info = runner.info;
     // It has transactions of its own, which would wait for what the session's has locked.
@@ -302,6 +319,9 @@ pub(crate) fn sp_keel_fulltext_wait(runner: &mut Runner<'_>, _args: &[Argument])
         return Err(crate::errors::not_in_transaction("sp_keel_fulltext_wait").into());
     }
     let entry = info.current_database();
+    if !is_written(&entry) {
+        return Err(crate::errors::database_read_only(entry.name()).into());
+    }
     crawl_database(&info.engine, &entry, &|| info.shared.cancel.is_cancelled())?;
     ok()
 }

@@ -117,17 +117,14 @@ pub(crate) fn read_keywords(
     info: &Info,
     entry: &DatabaseEntry,
     table: &TableDef,
-    mut take: impl FnMut(Keyword),
+    take: impl FnMut(Keyword),
 ) -> Result<()> {
     let Some(def) = &table.full_text else { return Ok(()) };
     let mut txn = entry.store.begin(Isolation::ReadCommitted);
     let view = txn.view_as(Isolation::ReadCommitted);
     let session: &dyn SessionInfo = info;
     let reader = Reader::new(&txn, &view, &def.trees, 0, session);
-    keywords(&reader, |keyword| {
-        take(keyword);
-        Ok(())
-    })
+    keywords(&reader, take)
 }
 
 /// A row of `sys.dm_fts_parser`.

@@ -29,7 +29,7 @@ pub(super) fn catalog_property(info: &Info, args: &[Value]) -> Result<Value> {
     }
     let id = catalog.catalog_id;
     let indexes: Vec<&FullTextDef> = picture
-        .tables()
+        .stored()
         .filter_map(|t| t.full_text.as_ref())
         .filter(|index| index.catalog_id == id)
         .collect();

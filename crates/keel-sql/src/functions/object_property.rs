@@ -116,7 +116,10 @@ fn any_object_property(info: &Info, args: &[Value]) -> Result<Value> {
                 Some(value) => value,
                 None => table_property(t, &property, &picture),
             },
-            None => constraint_property(info, &o, id, &property),
+            None => match picture.stored_by_id(id) {
+                Some(view) => super::full_text::table_property(info, &view, &property)?.unwrap_or_default(),
+                None => constraint_property(info, &o, id, &property),
+            },
         },
     })
 }

@@ -83,9 +83,9 @@ const fn view(
     SystemView { schema: "sys", name, columns, rows }
 }
 
-/// Tables with a full-text index.
+/// Tables and indexed views with a full-text index.
 fn indexed<'p>(cx: &'p ViewContext<'_>) -> impl Iterator<Item = (&'p Arc<TableDef>, &'p FullTextDef)> {
-    cx.picture.tables().filter_map(|t| Some((t, t.full_text.as_ref()?)))
+    cx.picture.stored().filter_map(|t| Some((t, t.full_text.as_ref()?)))
 }
 
 /// What a read has brought; when it could not be made, the query fails.
@@ -258,7 +258,7 @@ fn named(cx: &ViewContext<'_>) -> Option<(Arc<DatabaseEntry>, Arc<TableDef>)> {
         cx.fail(keel_types::SqlError::new(30_003, 16, 1, text));
         return None;
     };
-    let table = i32::try_from(object).ok().and_then(|id| entry.picture().table_by_id(id));
+    let table = i32::try_from(object).ok().and_then(|id| entry.picture().stored_by_id(id));
     let table = table.filter(|t| t.full_text.is_some());
     let may = |t: &Arc<TableDef>| cx.info.may(&entry, "SELECT", SecurableRef::Object(t.object_id));
     match table.filter(may) {

@@ -100,7 +100,7 @@ impl Runner<'_> {
         let catalog = self.catalog_named(entry, name)?;
         let id = catalog.catalog_id;
         let uses = |t: &Arc<TableDef>| t.full_text.as_ref().is_some_and(|index| index.catalog_id == id);
-        if self.info.picture(entry).tables().any(uses) {
+        if self.info.picture(entry).stored().any(uses) {
             return Err(catalog_used(name));
         }
         if catalog.is_default {

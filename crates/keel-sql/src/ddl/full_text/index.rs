@@ -7,7 +7,6 @@ use super::{
     not_a_type_column, not_active, not_searchable, type_column_missing, type_column_not_allowed,
 };
 use crate::catalog::fold;
-use crate::ddl::find_table;
 use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
@@ -60,17 +59,15 @@ pub(in crate::ddl) fn refuse_switch(table: &TableDef) -> Result<()> {
 }
 
 impl Runner<'_> {
-    /// The table of a statement, locked. Error 1088.
+    /// The table or indexed view of a statement, locked. Error 1088.
     fn searched_table(&mut self, program: &Program, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
         let missing = || errors::no_table_for_index(name);
-        let table = find_table(&self.ddl_scope(program), name).ok_or_else(missing)?;
-        if table.database <= crate::engine::MODEL {
-            return Err(super::system_database());
-        }
-        self.lock_schema(table.database, table.object_id)?;
+        let table = self.stored_object(program, name).ok_or_else(missing)?;
+        let entry = self.entry_of(table.database)?;
+        super::check_database(&entry)?;
+        self.lock_stored(&table)?;
         // Another session may have changed it while we waited.
-        let table = find_table(&self.ddl_scope(program), name).ok_or_else(missing)?;
-        if table.view_of.is_empty() { Ok(table) } else { Err(missing()) }
+        self.stored_object(program, name).ok_or_else(missing)
     }
 
     pub(super) fn create_full_text_index(

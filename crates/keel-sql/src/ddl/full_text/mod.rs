@@ -85,6 +85,14 @@ pub(crate) fn name_of(s: &S) -> (&'static str, &'static str) {
     }
 }
 
+/// Errors 9966 and 3906 where there are no full-text objects, or none may be changed.
+fn check_database(entry: &DatabaseEntry) -> Result<()> {
+    if entry.id <= MODEL {
+        return Err(system_database());
+    }
+    if entry.is_read_only() { Err(errors::database_read_only(entry.name())) } else { Ok(()) }
+}
+
 impl Runner<'_> {
     /// A statement of full-text search. Error 574 in a transaction, 9966 in system databases.
     pub(super) fn full_text_statement(
@@ -98,11 +106,8 @@ impl Runner<'_> {
         if class != "STOPLIST" && self.info.transaction.borrow().count > 0 {
             return Err(errors::not_in_user_transaction(format!("{verb} FULLTEXT {class} statement")));
         }
-        if entry.id <= MODEL {
-            return Err(system_database());
-        }
-        if entry.is_read_only() {
-            return Err(errors::database_read_only(entry.name()));
+        if class != "INDEX" {
+            check_database(&entry)?;
         }
         match s {
             S::CreateCatalog { name, accents, default, owner } => {
@@ -184,11 +189,13 @@ impl Runner<'_> {
     ) -> Result<Vec<Arc<TableDef>>> {
         let of_kind = |t: &Arc<TableDef>| t.full_text.as_ref().is_some_and(&is);
         let ids: Vec<i32> =
-            self.info.picture(entry).tables().filter(|t| of_kind(t)).map(|t| t.object_id).collect();
+            self.info.picture(entry).stored().filter(|t| of_kind(t)).map(|t| t.object_id).collect();
         for id in &ids {
-            self.lock_schema(entry.id, *id)?;
+            if let Some(table) = self.info.picture(entry).stored_by_id(*id) {
+                self.lock_stored(&table)?;
+            }
         }
         let picture = self.info.picture(entry);
-        Ok(picture.tables().filter(|t| ids.contains(&t.object_id) && of_kind(t)).cloned().collect())
+        Ok(picture.stored().filter(|t| ids.contains(&t.object_id) && of_kind(t)).cloned().collect())
     }
 }

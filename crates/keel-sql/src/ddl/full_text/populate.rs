@@ -78,11 +78,20 @@ impl Runner<'_> {
         Ok(())
     }
 
+    /// Rows of the table have gone without a statement's telling so: its index, if it follows the table, is populated anew.
+    pub(in crate::ddl) fn repopulate(&mut self, table: &TableDef) -> Result<()> {
+        match table.full_text.clone().filter(|index| index.enabled && index.tracking != Tracking::Off) {
+            Some(index) => self.restart(table, index, true),
+            None => Ok(()),
+        }
+    }
+
     fn population(&self, table: &TableDef, kind: PopulationKind) -> Result<PopulationState> {
         let entry = self.entry_of(table.database)?;
         Ok(PopulationState {
             kind,
             from: None,
+            tree: None,
             looking_for_gone: false,
             paused: false,
             started: self.info.engine.now_local(),

@@ -120,7 +120,7 @@ impl Runner<'_> {
     pub(super) fn drop_stoplist(&mut self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<()> {
         let id = self.stoplist_named("drop", entry, name)?.stoplist_id;
         let uses = |t: &Arc<TableDef>| t.full_text.as_ref().is_some_and(|index| index.stoplist == Some(id));
-        if self.info.picture(entry).tables().any(uses) {
+        if self.info.picture(entry).stored().any(uses) {
             return Err(stoplist_used(name));
         }
         self.change(entry, CatalogOp::Remove(CatalogKey { class: object_class::STOPLIST, id }))
