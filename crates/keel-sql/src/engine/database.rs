@@ -679,12 +679,6 @@ impl DatabaseEntry {
         self.rowversion.load(Ordering::Relaxed)
     }
 
-    /// The least rowversion that may be given from now on.
-    #[must_use]
-    pub fn min_active_rowversion(&self) -> u64 {
-        self.current_rowversion() + 1
-    }
-
     /// The next hidden number for rows of a tree. `init` finds the last one in use.
     pub fn next_row_id(&self, tree: TreeId, init: &mut dyn FnMut() -> Result<u64>) -> Result<u64> {
         if let Some(next) = self.row_ids.read().get(&tree) {

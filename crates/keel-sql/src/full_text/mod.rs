@@ -29,7 +29,7 @@ mod status;
 
 pub use crawl::crawl_all;
 pub(crate) use crawl::{Pending, sp_keel_fulltext_wait};
-pub(crate) use status::{CatalogStatus, IndexStatus, ParsedWord, parse_rows, read_keywords};
+pub(crate) use status::{CatalogStatus, IndexStatus, ParsedWord, count_pending, parse_rows, read_keywords};
 
 use parking_lot::Mutex;
 

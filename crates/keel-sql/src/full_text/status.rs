@@ -4,7 +4,7 @@ use super::Pending;
 use crate::engine::DatabaseEntry;
 use crate::map::txn_error;
 use crate::session::info::Info;
-use keel_node::{Isolation, ReadView, Transaction, TxnError};
+use keel_node::{Direction, Isolation, ReadView, Transaction, TxnError};
 use keel_query::SessionInfo;
 use keel_query::catalog::TableDef;
 use keel_query::full_text::{
@@ -16,17 +16,18 @@ use keel_text::terms::{How, Reading};
 use keel_text::words::Accents;
 use keel_types::error::Result;
 use std::collections::HashSet;
+use std::ops::Bound;
 
 /// One index.
 pub(crate) struct IndexStatus {
     pub crawl: Crawl,
-    /// Rows that wait.
-    pub pending: u64,
+    /// Rows wait.
+    waits: bool,
     tracking: Tracking,
 }
 
 /// Reads of an index as it stands.
-pub(crate) fn read_index<T>(
+fn read_index<T>(
     entry: &DatabaseEntry,
     read: impl FnOnce(&Transaction, &ReadView) -> std::result::Result<T, TxnError>,
 ) -> Result<T> {
@@ -40,8 +41,8 @@ impl IndexStatus {
     pub fn of(entry: &DatabaseEntry, def: &FullTextDef) -> Result<IndexStatus> {
         read_index(entry, |txn, view| {
             let crawl = Crawl::read(txn, view, &def.trees)?;
-            let pending = Pending::first(txn, view, def, usize::MAX)?.keys.len() as u64;
-            Ok(IndexStatus { crawl, pending, tracking: def.tracking })
+            let waits = !Pending::first(txn, view, def, 1)?.entries.is_empty();
+            Ok(IndexStatus { crawl, waits, tracking: def.tracking })
         })
     }
 
@@ -61,8 +62,21 @@ impl IndexStatus {
 
     /// Changed rows are about to be indexed.
     pub fn follows(&self) -> bool {
-        self.tracking == Tracking::Auto && self.pending > 0
+        self.tracking == Tracking::Auto && self.waits
     }
+}
+
+/// Changes that wait to be indexed.
+pub(crate) fn count_pending(entry: &DatabaseEntry, def: &FullTextDef) -> Result<u64> {
+    read_index(entry, |txn, view| {
+        let all = Bound::Unbounded;
+        let mut cursor = txn.scan(view, def.trees.pending, all, all, Direction::Forward)?;
+        let mut count = 0;
+        while cursor.next()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    })
 }
 
 /// All indexes of a catalog.

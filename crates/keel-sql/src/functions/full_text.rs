@@ -1,7 +1,7 @@
 //! FULLTEXTCATALOGPROPERTY, FULLTEXTSERVICEPROPERTY, and what OBJECTPROPERTY says of a table's full-text index.
 
 use super::text;
-use crate::full_text::{CatalogStatus, IndexStatus};
+use crate::full_text::{CatalogStatus, IndexStatus, count_pending};
 use crate::session::info::Info;
 use keel_query::catalog::TableDef;
 use keel_query::full_text::{FullTextDef, Tracking};
@@ -85,7 +85,7 @@ pub(super) fn table_property(info: &Info, t: &TableDef, property: &str) -> Resul
         }
         "tablefulltextfailcount" => count(status()?.crawl.failed),
         "tablefulltextitemcount" => count(status()?.crawl.documents),
-        "tablefulltextpendingchanges" => count(status()?.pending),
+        "tablefulltextpendingchanges" => count(info.settle().and_then(|()| count_pending(&entry, index))?),
         "tablefulltextpopulatestatus" => Value::Int(status()?.table_status()),
         _ => return Ok(None),
     }))

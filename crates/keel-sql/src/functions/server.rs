@@ -126,7 +126,7 @@ pub(super) fn dbts(info: &Info, _: &[Value]) -> Result<Value> {
 }
 
 pub(super) fn min_active_rowversion(info: &Info, _: &[Value]) -> Result<Value> {
-    Ok(Value::bytes(info.current_database().min_active_rowversion().to_be_bytes().to_vec()))
+    Ok(Value::bytes((info.current_database().current_rowversion() + 1).to_be_bytes().to_vec()))
 }
 
 pub(super) fn new_sequential_id(info: &Info, _: &[Value]) -> Result<Value> {

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::catalog::SecurableRef;
 use crate::engine::DatabaseEntry;
-use crate::full_text::{CatalogStatus, IndexStatus, parse_rows, read_keywords};
+use crate::full_text::{CatalogStatus, IndexStatus, count_pending, parse_rows, read_keywords};
 use keel_query::catalog::{Catalog as _, TableDef};
 use keel_query::full_text::{FullTextDef, PopulationKind, StoplistDef, Tracking};
 use keel_text::{document, language};
@@ -229,7 +229,8 @@ fn populations(cx: &ViewContext<'_>) -> Rows {
         };
         let paused = population.is_some_and(|p| p.paused);
         let (state, state_name) = if paused { (7, "Paused") } else { (5, "Processing normally") };
-        let batches = i32::try_from(status.pending).unwrap_or(i32::MAX);
+        let Some(waiting) = read(cx, count_pending(&cx.entry, index)) else { break };
+        let batches = i32::try_from(waiting).unwrap_or(i32::MAX);
         let started = population.map_or(0, |p| p.started);
         let mut row = vec![int(cx.entry.id.0), int(index.catalog_id), int(t.object_id), NULL, int(kind)];
         row.extend([text(name), bit(population.is_some()), int(1), int(0), int(batches), int(state)]);

@@ -3,8 +3,9 @@
 use super::populate::tracking;
 use super::{
     column_not_indexed, column_twice, computed_column, inconsistent, index_exists, no_columns,
-    no_default_catalog, no_index, no_population_with_tracking, no_property_list, no_semantics, not_a_key,
-    not_a_type_column, not_active, not_searchable, type_column_missing, type_column_not_allowed,
+    no_default_catalog, no_default_language, no_index, no_population_with_tracking, no_property_list,
+    no_semantics, not_a_key, not_a_type_column, not_active, not_searchable, type_column_missing,
+    type_column_not_allowed,
 };
 use crate::catalog::fold;
 use crate::errors;
@@ -13,6 +14,7 @@ use crate::run::{Frame, Runner};
 use keel_parser::ast::{self, FullTextIndexChange as Change, StoplistChoice};
 use keel_query::catalog::{ColumnDef, IndexDef, TableDef};
 use keel_query::full_text::{FullTextColumn, FullTextDef, SYSTEM_STOPLIST, Tracking};
+use keel_text::language;
 use keel_types::error::Result;
 use keel_types::{Length, SqlError, SqlType};
 use std::sync::Arc;
@@ -153,7 +155,10 @@ impl Runner<'_> {
             };
             let language = match &a.language {
                 Some(term) => self.lcid(program, frame, term)?,
-                None => self.info.engine.full_text_language(),
+                None => {
+                    let default = language::by_lcid(self.info.engine.full_text_language());
+                    default.ok_or_else(no_default_language)?.lcid
+                }
             };
             columns.push(FullTextColumn { column_id: c.column_id, type_column, language });
         }

@@ -48,6 +48,8 @@ crate::errors::error_functions! {
     stop_ignored() = 7676, 10, 1, "Warning: Full-text auto propagation is on. Stop crawl request is ignored.";
     column_not_indexed(column) = 7677, 16, 1, "Column \"{column}\" is not full-text indexed.";
     no_alias(name) = 7678, 16, 1, "The following string is not defined as a language alias in syslanguages: {name}.";
+    /// `default full-text language`.
+    no_default_language() = 7680, 16, 1, "Default full-text index language is not a language supported by full-text search.";
     no_locale() = 7696, 16, 1, "Invalid locale ID was specified. Please verify that the locale ID is correct and corresponding language resource has been installed.";
     type_column_not_allowed() = 7699, 16, 1, "TYPE COLUMN option is not allowed for column types other than image or varbinary(max).";
     computed_column(column) = 9928, 16, 1, "Computed column '{column}' cannot be used for full-text search because it is nondeterministic or imprecise nonpersisted computed column.";

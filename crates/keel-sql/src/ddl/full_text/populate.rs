@@ -95,7 +95,8 @@ impl Runner<'_> {
             looking_for_gone: false,
             paused: false,
             started: self.info.engine.now_local(),
-            row_version: entry.min_active_rowversion(),
+            // The table is locked: what is written to it from now on has a higher one.
+            row_version: entry.current_rowversion() + 1,
             processed: 0,
         })
     }
