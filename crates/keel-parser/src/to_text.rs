@@ -338,9 +338,12 @@ impl Writer {
                 self.ident(column);
                 self.put(")");
             }
-            ExprKind::FullText { contains, columns, search } => {
+            ExprKind::FullText { contains, columns, table, search, language } => {
                 self.put(if *contains { "contains(" } else { "freetext(" });
-                if columns.is_empty() {
+                if let Some(table) = table {
+                    self.ident(&table.name);
+                    self.put(".*");
+                } else if columns.is_empty() {
                     self.put("*");
                 } else {
                     self.put("(");
@@ -354,6 +357,10 @@ impl Writer {
                 }
                 self.put(",");
                 self.expr(search, 0);
+                if let Some(language) = language {
+                    self.put(",language ");
+                    self.expr(language, 0);
+                }
                 self.put(")");
             }
             _ => {}

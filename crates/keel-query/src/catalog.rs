@@ -5,6 +5,7 @@
 //! These definitions are stored as rows of the system tree (one row per object), so every field here is part of a
 //! format: add with `#[serde(default)]`, never change a meaning.
 
+use crate::full_text::{FullTextDef, StoplistDef};
 use crate::mask::MaskDef;
 use crate::partition::PartitionedBy;
 use crate::policy::PolicyDef;
@@ -388,6 +389,9 @@ pub struct TableDef {
     /// LOCK_ESCALATION.
     #[serde(default)]
     pub lock_escalation: LockEscalation,
+    /// Its full-text index.
+    #[serde(default)]
+    pub full_text: Option<FullTextDef>,
     /// The tables of an indexed view whose rows these are; of any other table there are none.
     #[serde(default)]
     pub view_of: Vec<ObjectId>,
@@ -628,6 +632,10 @@ pub trait Catalog: Send + Sync {
     fn referencing(&self, table: ObjectId) -> Vec<(Arc<TableDef>, ForeignKeyDef)>;
     /// Schema name by id.
     fn schema_name(&self, _schema_id: i32) -> Option<String> {
+        None
+    }
+    /// A stop list by id.
+    fn stoplist(&self, _stoplist_id: i32) -> Option<Arc<StoplistDef>> {
         None
     }
     /// Synonym by schema and name.

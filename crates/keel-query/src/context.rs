@@ -18,6 +18,8 @@ pub enum Stamp {
     Tracked,
     /// Change data capture: it gets a place in the order (see [`crate::capture`]).
     Captured,
+    /// Full-text search: the number is all it needs (see [`crate::full_text`]).
+    Queued,
 }
 
 /// The transactions a statement works in, one per database it touches.
@@ -108,6 +110,10 @@ pub trait SessionInfo {
     }
     /// RAND(): the next number of the session's sequence, reseeded when `seed` is given.
     fn rand(&self, seed: Option<i64>) -> f64;
+    /// `transform noise words` of the instance.
+    fn transforms_noise_words(&self) -> bool {
+        false
+    }
     /// SET ROWCOUNT, 0 for off.
     fn row_count_limit(&self) -> u64 {
         0

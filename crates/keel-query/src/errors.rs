@@ -126,8 +126,34 @@ errors! {
     timestamp_inserted() = (273, 16, 1, "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the timestamp column, or insert a DEFAULT into the timestamp column.");
     /// 306
     incomparable_text() = (306, 16, 2, "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.");
-    /// 7609
-    no_full_text() = (7609, 17, 5, "Full-Text Search is not installed, or a full-text component cannot be loaded.");
+    /// 7601
+    not_full_text_indexed(table: &str) = (7601, 16, 3, "Cannot use a CONTAINS or FREETEXT predicate on table or indexed view '{table}' because it is not full-text indexed.");
+    /// 7601 of a predicate or function
+    not_full_text_indexed_at(what: &str, table: &str) = (7601, 16, 2, "Cannot use a {what} predicate on table or indexed view '{table}' because it is not full-text indexed.");
+    /// 7615
+    search_of_all() = (7615, 16, 1, "A CONTAINS or FREETEXT predicate can only operate on one table or indexed view. Qualify the use of * with a table or indexed view name.");
+    /// 7617
+    search_without_table() = (7617, 16, 1, "Query does not reference the full-text indexed table or indexed view, or user does not have permission to perform this action.");
+    /// 7626
+    top_by_rank(n: i64) = (7626, 15, 1, "The top_n_by_rank argument ('{n}') must be greater than or equal to zero.");
+    /// 7630
+    search_syntax(near: &str, condition: &str) = (7630, 15, 3, "Syntax error near '{near}' in the full-text search condition '{condition}'.");
+    /// 7632
+    search_weight() = (7632, 15, 1, "The value of the Weight argument must be between 0.0 and 1.0.");
+    /// 7645
+    empty_search() = (7645, 15, 2, "Null or empty full-text predicate.");
+    /// 7646
+    search_of_two(one: &str, other: &str) = (7646, 16, 1, "Fulltext predicate references columns from two different tables or indexed views '{one}' and '{other}' which is not allowed.");
+    /// 7677
+    column_not_searched(column: &str) = (7677, 16, 1, "Column \"{column}\" is not full-text indexed.");
+    /// 7678
+    language_alias(name: &str) = (7678, 16, 1, "The following string is not defined as a language alias in syslanguages: {name}.");
+    /// 7696
+    locale() = (7696, 16, 1, "Invalid locale ID was specified. Please verify that the locale ID is correct and corresponding language resource has been installed.");
+    /// 9927
+    noise_words() = (9927, 10, 1, "Informational: The full-text search condition contained noise word(s).");
+    /// 30009: the number is ours.
+    search_type(ty: keel_types::SqlType) = (30009, 16, 1, "The argument data type '{ty}' specified for the full-text query is not valid. Allowed data types are char, varchar, nchar, nvarchar.");
     /// 491
     bulk_without_alias() = (491, 16, 1, "A correlation name must be specified for the bulk rowset in the from clause.");
     /// 305

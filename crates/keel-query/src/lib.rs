@@ -18,6 +18,7 @@
 //! | [`bind`] | names and types; the logical tree |
 //! | [`expr`] | bound expressions and their compilation |
 //! | [`exec`], [`exec::parallel`] | operators; several threads for one statement |
+//! | [`full_text`] | full-text indexes: trees, searches |
 //! | [`tvf`], [`openxml`] | functions in FROM: of the server, and over prepared documents |
 //! | [`work`] | working memory of statements and the files behind it |
 //! | [`usage`] | counters of what indexes are used for |
@@ -37,6 +38,7 @@ pub mod entries;
 pub mod errors;
 pub mod exec;
 pub mod expr;
+pub mod full_text;
 pub mod mask;
 pub mod memory;
 pub mod meta;

@@ -24,7 +24,7 @@ use crate::listener::OwnAddress;
 use crate::password::{self, Passwords};
 use crate::remote::Remotes;
 use crate::server::Server;
-use crate::teller::Teller;
+use crate::teller::{self, Teller};
 use crate::witness::WitnessDirectory;
 
 /// Variable with the password that `sa` gets on the first start.
@@ -39,7 +39,8 @@ pub struct Instance {
     health: Arc<Health>,
     /// Threads that come round: what they do is done before the log ends.
     rounds: [Rounds; 3],
-    teller: Teller,
+    /// Threads that follow commits.
+    tellers: [Teller; 2],
     agent: Option<Agent>,
     /// The address of a failover cluster instance.
     address: Option<OwnAddress>,
@@ -152,7 +153,8 @@ impl Instance {
         }
         let rounds =
             [Rounds::cleaning(&engine, &log)?, Rounds::deciding(&engine)?, Rounds::telling(&engine)?];
-        let teller = Teller::start(&engine, &log)?;
+        let teller = |chore| Teller::start(chore, &engine, &log);
+        let tellers = [teller(&teller::TELLING)?, teller(&teller::CRAWLING)?];
         let agent = Agent::start_if(agent, &engine, &log, stack);
         log.entry("Server", "The server is now ready for client connections.");
         Ok(Instance {
@@ -162,7 +164,7 @@ impl Instance {
             witness,
             health,
             rounds,
-            teller,
+            tellers,
             agent,
             address,
             log,
@@ -231,7 +233,7 @@ impl Instance {
         }
         self.health.stop();
         self.rounds.into_iter().for_each(Rounds::stop);
-        self.teller.stop();
+        self.tellers.into_iter().for_each(Teller::stop);
         if let Some(witness) = &self.witness {
             witness.stop();
         }

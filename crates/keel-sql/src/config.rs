@@ -35,6 +35,10 @@ const fn option(
 /// seeded anew instead of filling the primary's disk.
 pub const REPLICA_LOG_RETENTION: i32 = 30_001;
 
+/// `default full-text language`: of columns that name none.
+pub const FULL_TEXT_LANGUAGE: i32 = 1126;
+/// `transform noise words`.
+pub const TRANSFORM_NOISE_WORDS: i32 = 1555;
 /// `default language`: `langid` of new logins.
 pub const DEFAULT_LANGUAGE: i32 = 124;
 /// `max server memory (MB)`
@@ -81,7 +85,7 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(400, "cross db ownership chaining", 0, 1, 0, true, false),
     option(1531, "cursor threshold", -1, i32::MAX as i64, -1, true, true),
     option(16386, "Database Mail XPs", 0, 1, 0, true, true),
-    option(1126, "default full-text language", 0, i32::MAX as i64, 1033, true, true),
+    option(FULL_TEXT_LANGUAGE, "default full-text language", 0, i32::MAX as i64, 1033, true, true),
     option(DEFAULT_LANGUAGE, "default language", 0, 9999, 0, true, false),
     option(1568, "default trace enabled", 0, 1, 1, true, true),
     option(NO_RESULTS_FROM_TRIGGERS, "disallow results from triggers", 0, 1, 0, true, true),
@@ -118,7 +122,7 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(1532, "set working set size", 0, 1, 0, false, true),
     option(518, "show advanced options", 0, 1, 0, true, false),
     option(16387, "SMO and DMO XPs", 0, 1, 1, true, true),
-    option(1555, "transform noise words", 0, 1, 0, true, true),
+    option(TRANSFORM_NOISE_WORDS, "transform noise words", 0, 1, 0, true, true),
     option(1127, "two digit year cutoff", 1753, 9999, 2049, true, true),
     option(USER_CONNECTIONS, "user connections", 0, 32_767, 0, false, true),
     option(USER_OPTIONS, "user options", 0, 32_767, 0, true, false),

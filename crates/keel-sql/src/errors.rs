@@ -75,8 +75,6 @@ errors! {
     bad_index_parameter(near) = 12_005, 16, 1, "Incorrect parameters were passed to the CREATE spatial index statement near '{near}'. Validate the statement against the index-creation syntax.";
     /// A spatial index of a geometry without its bounds.
     no_bounding_box() = 12_007, 16, 1, "The CREATE spatial index statement is missing the required parameter 'BOUNDING_BOX'. Validate the statement against the index-creation syntax.";
-    /// Full-text search, which the product may lack as well.
-    no_full_text() = 7609, 17, 5, "Full-Text Search is not installed, or a full-text component cannot be loaded.";
     /// A key column whose type has no order, or values too long for one.
     column_not_for_key(column, table) = 1919, 16, 1, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index.";
     /// A column twice in an index, in its key or beside it.

@@ -15,6 +15,7 @@
 //! | module | owns |
 //! | --- | --- |
 //! | [`agent`] | jobs that the instance does by itself |
+//! | [`full_text`] | full-text indexes: the crawl behind the commits |
 //! | [`capture`] | change data capture: changes told in the order of commits |
 //! | [`engine`] | the instance: databases, logins, configuration, sessions |
 //! | [`catalog`] | objects of a database: stored, pictured, changed, published |
@@ -57,6 +58,7 @@ pub mod engine;
 pub mod errors;
 pub mod events;
 pub mod failover_cluster;
+pub mod full_text;
 pub mod functions;
 pub mod governor;
 pub mod hadr;

@@ -93,3 +93,8 @@ fn events() {
 fn cdc() {
     area("cdc");
 }
+
+#[test]
+fn full_text() {
+    area("full_text");
+}

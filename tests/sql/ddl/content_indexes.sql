@@ -53,12 +53,6 @@ select name from sys.indexes where object_id = object_id('t') order by name
 go
 drop index sg on t
 go
-create fulltext catalog c
-go
-create fulltext index on t(x) key index pk
-go
-select * from containstable(t, x, 'a')
-go
 drop table t
 go
 select serverproperty('ResourceLastUpdateDateTime') as built

@@ -220,7 +220,10 @@ pub enum ExprKind {
         contains: bool,
         /// Empty for `*`.
         columns: Vec<ColumnRef>,
+        /// Of `t.*`.
+        table: Option<Box<ObjectName>>,
         search: Box<Expr>,
+        language: Option<Box<Expr>>,
     },
 }
 

@@ -13,6 +13,7 @@ pub mod ddl;
 pub mod dml;
 pub mod event_session;
 pub mod expr;
+pub mod full_text;
 pub mod governor;
 pub mod policy;
 pub mod procedural;
@@ -23,6 +24,7 @@ pub use ddl::*;
 pub use dml::*;
 pub use event_session::*;
 pub use expr::*;
+pub use full_text::*;
 pub use governor::*;
 pub use policy::*;
 pub use procedural::*;
@@ -383,9 +385,11 @@ pub enum StatementKind {
     DatabaseEncryptionKey(Box<DatabaseEncryptionKey>),
     Partition(Box<PartitionStatement>),
     SecurityPolicy(Box<SecurityPolicy>),
+    /// CREATE, ALTER, DROP of FULLTEXT CATALOG, INDEX, STOPLIST
+    FullText(Box<FullTextStatement>),
     EventSession(Box<EventSessionStatement>),
     Governor(Box<GovernorStatement>),
     /// CREATE/ALTER/DROP of object classes that are kept as name and options (server configuration, audits,
-    /// credentials, full-text, …).
+    /// credentials, …).
     Generic(Box<GenericStatement>),
 }

@@ -278,6 +278,12 @@ pub enum TableSourceKind {
         alias: Option<Ident>,
         columns: Vec<Ident>,
     },
+    /// `CONTAINSTABLE (…)`, `FREETEXTTABLE (…)`
+    FullText {
+        rows: Box<super::FullTextRows>,
+        alias: Option<Ident>,
+        columns: Vec<Ident>,
+    },
     /// A DML statement with OUTPUT as the source of an INSERT.
     Dml {
         statement: Box<Statement>,

@@ -17,6 +17,7 @@ mod database;
 mod dml;
 mod event_session;
 mod expr;
+mod full_text;
 mod function;
 mod governor;
 mod index;

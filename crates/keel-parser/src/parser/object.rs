@@ -65,10 +65,7 @@ impl Parser<'_> {
             return Ok(statement);
         }
         let special_index = matches!(self.tok_ahead(1), Tok::Kw(Kw::INDEX))
-            && ["COLUMNSTORE", "XML", "SPATIAL", "FULLTEXT"].iter().any(|w| self.at_word(w));
-        if special_index && self.at_word("FULLTEXT") {
-            return self.generic("CREATE");
-        }
+            && ["COLUMNSTORE", "XML", "SPATIAL"].iter().any(|w| self.at_word(w));
         if special_index {
             return Ok(StatementKind::CreateIndex(Box::new(self.create_index()?)));
         }
@@ -103,6 +100,9 @@ impl Parser<'_> {
             return Ok(StatementKind::AvailabilityGroup(Box::new(self.create_availability_group()?)));
         }
         if let Some(statement) = self.partition_statement("CREATE")? {
+            return Ok(statement);
+        }
+        if let Some(statement) = self.full_text_statement("CREATE")? {
             return Ok(statement);
         }
         if self.eat_words(&["SECURITY", "POLICY"]) {
@@ -192,6 +192,9 @@ impl Parser<'_> {
         if let Some(statement) = self.partition_statement("ALTER")? {
             return Ok(statement);
         }
+        if let Some(statement) = self.full_text_statement("ALTER")? {
+            return Ok(statement);
+        }
         if self.eat_words(&["SECURITY", "POLICY"]) {
             return self.security_policy(true);
         }
@@ -213,6 +216,9 @@ impl Parser<'_> {
             return self.drop_index();
         }
         if let Some(statement) = self.partition_statement("DROP")? {
+            return Ok(statement);
+        }
+        if let Some(statement) = self.full_text_statement("DROP")? {
             return Ok(statement);
         }
         if self.eat_words(&["EVENT", "SESSION"]) {

@@ -1,4 +1,4 @@
-//! Functions with a grammar of their own: CASE, CAST, CONVERT, IIF, TRIM, full-text predicates, ODBC escapes.
+//! Functions with a grammar of their own: CASE, CAST, CONVERT, IIF, TRIM, ODBC escapes.
 
 use super::Parser;
 use crate::ast::{ColumnRef, Expr, ExprKind, FunctionCall, ObjectName, OdbcLiteralKind, TrimSide};
@@ -173,29 +173,6 @@ impl<'a> Parser<'a> {
         self.bump();
         let column = self.parenthesized(Self::ident)?;
         Ok(Expr { kind: ExprKind::ColumnUpdated(column), span: self.since(start) })
-    }
-
-    /// `CONTAINS(column | (columns) | *, search [, LANGUAGE l])`
-    #[inline(never)]
-    pub(super) fn full_text(&mut self) -> Result<Expr> {
-        let start = self.span();
-        let contains = self.bump().tok == Tok::Kw(Kw::CONTAINS);
-        self.expect(Tok::LParen)?;
-        let columns = if self.eat(Tok::Star) {
-            Vec::new()
-        } else if self.tok() == Tok::LParen {
-            self.parenthesized_list(Self::column_ref)?
-        } else {
-            vec![self.column_ref()?]
-        };
-        self.expect(Tok::Comma)?;
-        let search = Box::new(self.expr()?);
-        if self.eat(Tok::Comma) {
-            self.expect_word("LANGUAGE")?;
-            self.expr()?;
-        }
-        self.expect(Tok::RParen)?;
-        Ok(Expr { kind: ExprKind::FullText { contains, columns, search }, span: self.since(start) })
     }
 
     /// A column name with its qualifier.

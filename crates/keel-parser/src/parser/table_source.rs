@@ -124,14 +124,10 @@ impl Parser<'_> {
                 self.bump();
                 self.named_source(start)?
             }
-            Tok::Kw(
-                Kw::OPENQUERY
-                | Kw::OPENROWSET
-                | Kw::OPENXML
-                | Kw::OPENDATASOURCE
-                | Kw::CONTAINSTABLE
-                | Kw::FREETEXTTABLE,
-            ) => self.rowset_function()?,
+            Tok::Kw(Kw::OPENQUERY | Kw::OPENROWSET | Kw::OPENXML | Kw::OPENDATASOURCE) => {
+                self.rowset_function()?
+            }
+            Tok::Kw(Kw::CONTAINSTABLE | Kw::FREETEXTTABLE) => self.full_text_rows()?,
             Tok::Word if self.at_word("CHANGETABLE") && self.tok_ahead(1) == Tok::LParen => {
                 self.change_table()?
             }
@@ -260,7 +256,7 @@ impl Parser<'_> {
         Ok(if self.at_alias() { Some(self.take_ident()) } else { None })
     }
 
-    fn alias_and_columns(&mut self) -> Result<(Option<Ident>, Vec<Ident>)> {
+    pub(super) fn alias_and_columns(&mut self) -> Result<(Option<Ident>, Vec<Ident>)> {
         let alias = self.table_alias()?;
         let columns = if alias.is_some() { self.optional_ident_list()? } else { Vec::new() };
         Ok((alias, columns))
@@ -314,15 +310,13 @@ impl Parser<'_> {
     #[inline(never)]
     fn rowset_function(&mut self) -> Result<TableSourceKind> {
         let name = ObjectName::simple(self.take_ident());
-        let mut args = Vec::new();
+        let mut args;
         if name.name.is("OPENXML") || name.name.is("OPENQUERY") {
             args = self.call_args()?;
         } else {
             self.expect(Tok::LParen)?;
             if name.name.is("OPENROWSET") && self.at_kw(Kw::BULK) {
                 args = self.bulk_file()?;
-                self.skip_to_closing()?;
-            } else if name.name.is("CONTAINSTABLE") || name.name.is("FREETEXTTABLE") {
                 self.skip_to_closing()?;
             } else {
                 args = self.provider_arguments(name.name.is("OPENROWSET"))?;

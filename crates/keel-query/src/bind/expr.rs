@@ -1,5 +1,6 @@
 //! Binding of expressions and conditions.
 
+use super::full_text::FullTextPredicate;
 use super::merge_types::{assign_to, cast_to, in_collation, named_collation, resolve_collation};
 use super::rel::{Aggregate, Rel, Subquery, SubqueryUse};
 use super::window::PendingWindow;
@@ -9,7 +10,7 @@ use crate::expr::{ArithOp, Cast, CmpOp, Coercibility, Expr, ExprKind, Slot};
 use keel_parser::ast;
 use keel_types::collation::pages;
 use keel_types::ty::promote;
-use keel_types::{Decimal, Length, SqlError, SqlType, Value};
+use keel_types::{Decimal, Length, SqlType, Value};
 use std::sync::Arc;
 
 /// Where an expression stands, for what it may contain and for messages.
@@ -156,12 +157,11 @@ impl Binder<'_> {
             }
             K::Exists(q) => self.exists(q, cx),
             K::ColumnUpdated(name) => self.column_updated(name),
-            K::FullText { .. } => Err(SqlError::new(
-                7601,
-                16,
-                1,
-                "Cannot use a CONTAINS or FREETEXT predicate on table or indexed view because it is not full-text indexed.",
-            )),
+            K::FullText { contains, columns, table, search, language } => {
+                let (table, language) = (table.as_deref(), language.as_deref());
+                let predicate = FullTextPredicate { contains: *contains, columns, table, search, language };
+                self.full_text_predicate(&predicate, cx)
+            }
         }
     }
 

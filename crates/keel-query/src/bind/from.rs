@@ -69,6 +69,7 @@ impl Binder<'_> {
                 let outer = Scope::new(left.to_vec(), parent);
                 self.change_table(table, of, (alias.as_ref(), columns), &outer)
             }
+            K::FullText { rows, alias, columns } => self.full_text_rows(rows, (alias.as_ref(), columns)),
             K::VariableMethod { variable, method, args, alias, columns } => {
                 self.variable_method(variable, method, args, (alias.as_ref(), columns), parent, left)
             }
@@ -275,6 +276,7 @@ impl Binder<'_> {
     ) -> (Get, Source) {
         let id = self.next_get;
         self.next_get += 1;
+        self.gets.push((id, table.clone()));
         if !self.databases.contains(&table.database) {
             self.databases.push(table.database);
         }

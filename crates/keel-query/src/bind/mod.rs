@@ -13,6 +13,7 @@ pub mod deduce;
 pub mod expr;
 pub mod for_clause;
 pub mod from;
+mod full_text;
 pub mod function;
 pub mod group;
 pub mod json;
@@ -196,6 +197,8 @@ pub struct Binder<'a> {
     /// Tables and parameters of texts for other servers so far.
     remote_names: u32,
     next_get: u32,
+    /// Stored tables by the numbers of their references.
+    gets: Vec<(u32, ArcTable)>,
     next_recursion: u32,
     ctes: Vec<CteEntry>,
     /// CHANGE_TRACKING_CONTEXT of the statement.
@@ -277,6 +280,7 @@ impl<'a> Binder<'a> {
             prefers_parallel: false,
             remote_names: 0,
             next_get: 0,
+            gets: Vec::new(),
             next_recursion: 0,
             ctes: Vec::new(),
             change_context: None,

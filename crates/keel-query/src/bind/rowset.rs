@@ -168,7 +168,6 @@ impl Binder<'_> {
                 };
                 self.scope.remote_rowset(&RemoteRowset::Text(&provider, &connection, &rowset)).map(Some)
             }
-            "CONTAINSTABLE" | "FREETEXTTABLE" => Err(errors::no_full_text()),
             _ => Ok(None),
         }
     }

@@ -325,6 +325,7 @@ impl BulkInserter {
         if written {
             target.note_new(cx, b)?;
             target.track(cx, b, ChangeKind::Insert, target.new_first)?;
+            target.queue(cx, b, target.new_first)?;
             for n in 0..target.parents.len() {
                 target.check_parent(cx, b, n, DmlAction::Insert.name())?;
             }

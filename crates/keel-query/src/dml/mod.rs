@@ -17,6 +17,7 @@
 //! | `period` | PERIOD FOR SYSTEM_TIME: versions of rows |
 //! | `track` | CHANGE_TRACKING: which rows changed |
 //! | `capture` | change data capture: what rows were and are |
+//! | `queue` | full-text search: which rows are to be indexed |
 //! | `indexed_view` | views whose rows are stored: what a change of their tables does to them |
 //! | `view` | views and CTEs as targets |
 //! | `run` | execution |
@@ -33,6 +34,7 @@ pub mod insert;
 pub mod merge;
 pub mod output;
 pub mod period;
+pub(crate) mod queue;
 pub mod run;
 pub mod target;
 pub mod track;

@@ -68,7 +68,8 @@ impl DmlPlan {
         let database = self.target.table.database;
         self.lock_tables(cx)?;
         let mut marks = Marks::new();
-        let written_down = self.target.tracked.is_some() || !self.target.captured.is_empty();
+        let followed = self.target.tracked.is_some() || self.target.queue.is_some();
+        let written_down = followed || !self.target.captured.is_empty();
         let beside = self.target.history().is_some() || written_down;
         if self.savepoint || beside || !self.target.views.is_empty() {
             marks.push((database, cx.txn(database)?.savepoint()));
@@ -379,6 +380,7 @@ impl<'r> Run<'r> {
         }
         target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
         target.capture_update(cx, &mut self.b.rows, u, row, false)?;
+        target.queue_changed(cx, &mut self.b.rows, &u.changed, plan.old_first)?;
         self.updated(u, cx)?;
         Ok(true)
     }
@@ -398,6 +400,7 @@ impl<'r> Run<'r> {
             plan.target.put_back(cx, &mut self.b.rows, &p.key, &u.changed)?;
             plan.target.track_update(cx, &mut self.b.rows, u, plan.old_first, true)?;
             plan.target.capture_update(cx, &mut self.b.rows, u, &row, true)?;
+            plan.target.queue_changed(cx, &mut self.b.rows, &u.changed, plan.old_first)?;
             self.updated(u, cx)?;
         }
         Ok(())
@@ -420,6 +423,7 @@ impl<'r> Run<'r> {
             target.update(cx, &mut self.b.rows, key, row, &u.changed, plan.old_first)?;
             target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
             target.capture_update(cx, &mut self.b.rows, u, row, false)?;
+            target.queue_changed(cx, &mut self.b.rows, &u.changed, plan.old_first)?;
         }
         self.updated(u, cx)
     }
@@ -449,6 +453,7 @@ impl<'r> Run<'r> {
         plan.target.delete(cx, &mut self.b.rows, key, plan.old_first)?;
         plan.target.track(cx, &mut self.b.rows, ChangeKind::Delete, plan.old_first)?;
         plan.target.capture_stored(cx, &mut self.b.rows, Operation::Delete, row)?;
+        plan.target.queue(cx, &mut self.b.rows, plan.old_first)?;
         if let Change::Delete(d) = &plan.change {
             self.after_children(&d.children, |_, _| false, cx)?;
         }
@@ -635,6 +640,7 @@ impl<'r> Run<'r> {
                 plan.target.delete(cx, &mut self.b.rows, &key, plan.old_first)?;
                 plan.target.track(cx, &mut self.b.rows, ChangeKind::Delete, plan.old_first)?;
                 plan.target.capture_stored(cx, &mut self.b.rows, Operation::Delete, &row)?;
+                plan.target.queue(cx, &mut self.b.rows, plan.old_first)?;
                 self.after_children(&d.children, |_, _| false, cx)?;
                 self.info.rows += 1;
                 self.after_row(cx, false, true)
@@ -651,6 +657,7 @@ pub(crate) fn write_row(target: &Target, cx: &mut Cx<'_>, b: &mut RowBuffers) ->
     }
     target.track(cx, b, ChangeKind::Insert, target.new_first)?;
     target.capture_new(cx, b)?;
+    target.queue(cx, b, target.new_first)?;
     for n in 0..target.parents.len() {
         target.check_parent(cx, b, n, DmlAction::Insert.name())?;
     }

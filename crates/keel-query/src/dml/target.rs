@@ -72,6 +72,8 @@ pub struct Target {
     pub tracked: Option<super::track::Tracked>,
     /// Change data capture.
     pub captured: Vec<super::capture::Captured>,
+    /// Full-text index.
+    pub queue: Option<super::queue::Queue>,
     /// Indexed views over the table.
     pub views: Vec<super::indexed_view::IndexedView>,
     /// SET options of the statement's text, by name, with which the views over the table cannot be kept.
@@ -156,6 +158,7 @@ impl Target {
             period: None,
             tracked: None,
             captured: super::capture::Captured::all(table),
+            queue: super::queue::Queue::of(table),
             views: Vec::new(),
             wrong_options: Vec::new(),
             table: table.clone(),
@@ -307,7 +310,9 @@ impl Target {
         let blocks = self.read_by_blocks(PredicateKind::AfterInsert);
         let others = self.computed_inputs.iter().flatten().chain(rules).chain(parents).copied();
         let views = self.read_by_views(None);
-        for i in clustered.chain(entries).chain(others).chain(blocks).chain(views).chain(self.identity) {
+        let queued = self.queue.as_ref().map(super::queue::Queue::key);
+        let own = self.identity.into_iter().chain(queued);
+        for i in clustered.chain(entries).chain(others).chain(blocks).chain(views).chain(own) {
             read[i] = true;
         }
         read
@@ -746,6 +751,7 @@ impl Target {
             needed.extend(&parent.columns);
         }
         needed.extend(self.tracked.iter().flat_map(super::track::Tracked::key));
+        needed.extend(self.queue.as_ref().map(super::queue::Queue::key));
         needed.extend(self.read_by_views(Some(changed)));
         needed.sort_unstable();
         needed.dedup();
@@ -758,6 +764,7 @@ impl Target {
         let mut needed: Vec<usize> =
             self.indexes.iter().flat_map(|i| i.key.iter().map(|(c, _)| *c)).collect();
         needed.extend(self.tracked.iter().flat_map(super::track::Tracked::key));
+        needed.extend(self.queue.as_ref().map(super::queue::Queue::key));
         needed.extend(self.read_by_blocks(PredicateKind::BeforeDelete));
         needed.extend(self.read_by_views(None));
         needed.sort_unstable();

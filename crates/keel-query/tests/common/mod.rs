@@ -509,6 +509,7 @@ impl Session {
             change_tracking: None,
             captures: Vec::new(),
             lock_escalation: Default::default(),
+            full_text: None,
             view_of: Vec::new(),
             next_column_id: 1,
             next_ordinal: 0,

@@ -5,6 +5,7 @@
 use super::principal::PrincipalDef;
 use crate::capture::CaptureSettings;
 use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
+use keel_query::full_text::{FullTextCatalogDef, StoplistDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef};
 use keel_query::policy::PolicyDef;
 use keel_types::SqlType;
@@ -307,6 +308,10 @@ pub mod object_class {
     pub const PARTITION_SCHEME: u8 = 11;
     /// Security policies.
     pub const POLICY: u8 = 12;
+    /// Full-text catalogs.
+    pub const FULL_TEXT_CATALOG: u8 = 13;
+    /// Stop lists.
+    pub const STOPLIST: u8 = 14;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
@@ -372,6 +377,10 @@ pub enum CatalogObject {
     PartitionScheme(Arc<PartitionSchemeDef>),
     /// A security policy.
     Policy(Arc<PolicyDef>),
+    /// A full-text catalog.
+    FullTextCatalog(Arc<FullTextCatalogDef>),
+    /// A stop list.
+    Stoplist(Arc<StoplistDef>),
 }
 
 impl CatalogObject {
@@ -391,6 +400,8 @@ impl CatalogObject {
             CatalogObject::PartitionFunction(d) => (object_class::PARTITION_FUNCTION, d.function_id),
             CatalogObject::PartitionScheme(d) => (object_class::PARTITION_SCHEME, d.data_space_id),
             CatalogObject::Policy(d) => (object_class::POLICY, d.object_id),
+            CatalogObject::FullTextCatalog(d) => (object_class::FULL_TEXT_CATALOG, d.catalog_id),
+            CatalogObject::Stoplist(d) => (object_class::STOPLIST, d.stoplist_id),
         };
         CatalogKey { class, id }
     }
@@ -427,6 +438,8 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::PartitionFunction(d) => serde_json::to_vec(&**d),
         CatalogObject::PartitionScheme(d) => serde_json::to_vec(&**d),
         CatalogObject::Policy(d) => serde_json::to_vec(&**d),
+        CatalogObject::FullTextCatalog(d) => serde_json::to_vec(&**d),
+        CatalogObject::Stoplist(d) => serde_json::to_vec(&**d),
     };
     json.expect("definitions hold nothing that JSON cannot")
 }
@@ -450,6 +463,10 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
             CatalogObject::PartitionScheme(serde_json::from_slice(json).map(Arc::new)?)
         }
         object_class::POLICY => CatalogObject::Policy(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::FULL_TEXT_CATALOG => {
+            CatalogObject::FullTextCatalog(serde_json::from_slice(json).map(Arc::new)?)
+        }
+        object_class::STOPLIST => CatalogObject::Stoplist(serde_json::from_slice(json).map(Arc::new)?),
         _ => return Ok(None),
     }))
 }

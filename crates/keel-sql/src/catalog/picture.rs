@@ -12,6 +12,7 @@ use keel_query::catalog::{
     Catalog, CheckDef, DefaultDef, ForeignKeyDef, IndexDef, ModuleDef, ObjectId, SequenceDef, SynonymDef,
     TableDef, TypeDef,
 };
+use keel_query::full_text::{FullTextCatalogDef, StoplistDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef, PartitionedBy};
 use keel_query::policy::PolicyDef;
 use smol_str::SmolStr;
@@ -79,6 +80,8 @@ pub struct Picture {
     partition_functions: BTreeMap<i32, Arc<PartitionFunctionDef>>,
     partition_schemes: BTreeMap<i32, Arc<PartitionSchemeDef>>,
     policies: BTreeMap<ObjectId, Arc<PolicyDef>>,
+    full_text_catalogs: BTreeMap<i32, Arc<FullTextCatalogDef>>,
+    stoplists: BTreeMap<i32, Arc<StoplistDef>>,
     /// Indexed views by the tables that they are made of.
     indexed_views: BTreeMap<ObjectId, Vec<ObjectId>>,
     /// Version that brought a table or module as it is, of those changed since the catalog was read.
@@ -109,6 +112,8 @@ impl Picture {
             partition_functions: BTreeMap::new(),
             partition_schemes: BTreeMap::new(),
             policies: BTreeMap::new(),
+            full_text_catalogs: BTreeMap::new(),
+            stoplists: BTreeMap::new(),
             indexed_views: BTreeMap::new(),
             changed: HashMap::default(),
             names: HashMap::default(),
@@ -218,6 +223,12 @@ impl Picture {
                 self.names.insert((d.schema_id, fold(&d.name)), (key, d.object_id));
                 self.policies.insert(d.object_id, d);
             }
+            CatalogObject::FullTextCatalog(d) => {
+                self.full_text_catalogs.insert(d.catalog_id, d);
+            }
+            CatalogObject::Stoplist(d) => {
+                self.stoplists.insert(d.stoplist_id, d);
+            }
         }
     }
 
@@ -273,6 +284,12 @@ impl Picture {
             }
             class::PARTITION_SCHEME => {
                 self.partition_schemes.remove(&key.id);
+            }
+            class::FULL_TEXT_CATALOG => {
+                self.full_text_catalogs.remove(&key.id);
+            }
+            class::STOPLIST => {
+                self.stoplists.remove(&key.id);
             }
             class::POLICY => {
                 if let Some(d) = self.policies.remove(&key.id) {
@@ -392,6 +409,34 @@ impl Picture {
         self.policies.values()
     }
 
+    /// All full-text catalogs by id.
+    pub fn full_text_catalogs(&self) -> impl Iterator<Item = &Arc<FullTextCatalogDef>> {
+        self.full_text_catalogs.values()
+    }
+
+    /// A full-text catalog by name.
+    #[must_use]
+    pub fn full_text_catalog_named(&self, name: &str) -> Option<&Arc<FullTextCatalogDef>> {
+        self.full_text_catalogs.values().find(|c| fold(&c.name) == fold(name))
+    }
+
+    /// A full-text catalog by id.
+    #[must_use]
+    pub fn full_text_catalog(&self, id: i32) -> Option<&Arc<FullTextCatalogDef>> {
+        self.full_text_catalogs.get(&id)
+    }
+
+    /// All stop lists by id.
+    pub fn stoplists(&self) -> impl Iterator<Item = &Arc<StoplistDef>> {
+        self.stoplists.values()
+    }
+
+    /// A stop list by name.
+    #[must_use]
+    pub fn stoplist_named(&self, name: &str) -> Option<&Arc<StoplistDef>> {
+        self.stoplists.values().find(|s| fold(&s.name) == fold(name))
+    }
+
     /// All user types by id.
     pub fn types(&self) -> impl Iterator<Item = &Arc<TypeDef>> {
         self.types.values()
@@ -498,7 +543,10 @@ impl Picture {
         let versions = self.settings().change_trees.map(|t| t.versions.0.max(t.transactions.0));
         let staged = self.tables.values().flat_map(|t| t.captures.iter().map(|c| c.staged.0));
         let order = self.settings().capture.map(|c| c.order.0);
-        indexes.chain(tracking).chain(versions).chain(staged).chain(order).max().unwrap_or(0)
+        let searched = self.stored().filter_map(|t| t.full_text.as_ref());
+        let searched = searched.flat_map(|f| f.trees.all()).map(|tree| tree.0);
+        let all = indexes.chain(tracking).chain(versions).chain(staged).chain(order).chain(searched);
+        all.max().unwrap_or(0)
     }
 }
 
@@ -629,6 +677,9 @@ impl Catalog for Picture {
     fn user_type(&self, schema_id: i32, name: &str) -> Option<Arc<TypeDef>> {
         let id = self.type_names.get(&(schema_id, fold(name)))?;
         self.types.get(id).cloned()
+    }
+    fn stoplist(&self, stoplist_id: i32) -> Option<Arc<StoplistDef>> {
+        self.stoplists.get(&stoplist_id).cloned()
     }
     fn policies_on(&self, object: ObjectId) -> Vec<Arc<PolicyDef>> {
         let guards = |p: &&Arc<PolicyDef>| p.enabled && p.predicates_on(object).next().is_some();

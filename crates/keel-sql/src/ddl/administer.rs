@@ -133,9 +133,6 @@ impl Runner<'_> {
             StatementKind::Drop(d) if d.class == DropClass::MasterKey => self.drop_master_key()?,
             StatementKind::EventSession(s) => self.event_session(s)?,
             StatementKind::Governor(g) => self.governor_statement(g)?,
-            StatementKind::Generic(g) if g.class.starts_with("FULLTEXT") => {
-                return Err(errors::no_full_text());
-            }
             StatementKind::Generic(g) => {
                 return Err(errors::not_supported(format!("{} {}", g.verb, g.class)));
             }
@@ -179,6 +176,7 @@ impl Runner<'_> {
             StatementKind::Truncate(t) => self.truncate(program, frame, t)?,
             StatementKind::Partition(p) => self.partition_statement(program, frame, p)?,
             StatementKind::SecurityPolicy(p) => self.security_policy(program, p)?,
+            StatementKind::FullText(f) => self.full_text_statement(program, frame, f)?,
             StatementKind::CreateSchema(c) => self.create_schema(program, frame, c)?,
             StatementKind::AlterSchema(a) => self.alter_schema(program, a)?,
             StatementKind::CreateView(_)
@@ -211,6 +209,7 @@ fn changes_lists(kind: &StatementKind) -> bool {
     match kind {
         StatementKind::Partition(_)
         | StatementKind::SecurityPolicy(_)
+        | StatementKind::FullText(_)
         | StatementKind::CreateSchema(_)
         | StatementKind::CreateType(_)
         | StatementKind::CreateUser(_)

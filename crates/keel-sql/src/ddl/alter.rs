@@ -333,6 +333,7 @@ impl Runner<'_> {
             ast::AlterColumn::Property { add, name } => return self.column_property(table, at, *add, name),
         };
         let old = &table.columns[at];
+        super::full_text::refuse_column(table, old)?;
         if table.period_part(at).is_some() {
             return Err(errors::period_column_altered(&old.name));
         }
@@ -443,6 +444,7 @@ impl Runner<'_> {
             return Err(errors::alter_unknown_column("ALTER TABLE DROP COLUMN", name, &table.name));
         };
         let c = &table.columns[at];
+        super::full_text::refuse_column(table, c)?;
         self.check_dependents(table, at, Fate::Dropped)?;
         if table.columns.len() == 1 {
             return Err(errors::last_column(&table.name));

@@ -144,6 +144,7 @@ impl Runner<'_> {
         for def in &table.captures {
             self.discard_staged(table, def)?;
         }
+        self.discard_full_text(table)?;
         self.discard_changes(table)
     }
 
@@ -273,13 +274,15 @@ impl Runner<'_> {
             if table.change_tracking.is_some() {
                 return Err(super::change_tracking::not_allowed("TRUNCATE TABLE of partitions"));
             }
-            return self.truncate_partitions(program, frame, &table, &t.partitions);
+            self.truncate_partitions(program, frame, &table, &t.partitions)?;
+            return self.repopulate(&table);
         }
         let mut new = (*table).clone();
         for index in &mut new.indexes {
             index.tree = entry.allocate_tree()?;
         }
         self.restart_tracking(&mut new)?;
+        self.empty_full_text(&mut new)?;
         self.discard_trees(&table)?;
         self.replace_table(new)?;
         if table.columns.iter().any(|c| c.identity.is_some()) {

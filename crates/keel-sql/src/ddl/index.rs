@@ -78,6 +78,7 @@ impl Runner<'_> {
         let mut base = (*table).clone();
         let mut discarded = Vec::new();
         if let Some(at) = existing {
+            super::full_text::refuse_key_index(&table, &table.indexes[at])?;
             discarded.push(base.indexes.remove(at));
         }
         let clustered = c.clustered.unwrap_or(false);
@@ -363,6 +364,7 @@ impl Runner<'_> {
     /// Takes an index out of a table; a clustered one leaves a heap behind.
     pub(super) fn remove_index(&mut self, table: &TableDef, at: usize, options: &[ast::Opt]) -> Result<()> {
         super::capture::refuse_key(table, &table.indexes[at])?;
+        super::full_text::refuse_key_index(table, &table.indexes[at])?;
         self.refuse_index_of_changes(table, &table.indexes[at])?;
         let entry = self.entry_of(table.database)?;
         let mut base = table.clone();

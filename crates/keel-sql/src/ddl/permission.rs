@@ -40,6 +40,7 @@ impl Runner<'_> {
             S::CreateSchema(_) => self.may_here_or_262(&entry, "CREATE SCHEMA"),
             S::Partition(_) => self.may_here_or_262(&entry, "ALTER ANY DATASPACE"),
             S::SecurityPolicy(p) => self.may_define_policy(&entry, p),
+            S::FullText(f) => self.may_define_full_text(&entry, program, f),
             S::AlterSchema(a) => self.may_alter_schema(&entry, &a.schema.text),
             S::CreateTrigger(c) => match &c.target {
                 TriggerTarget::Object(table) => self.may_alter(program, table),
@@ -199,7 +200,7 @@ impl Runner<'_> {
         })
     }
 
-    fn may_alter(&self, program: &Program, name: &ast::ObjectName) -> Result<()> {
+    pub(super) fn may_alter(&self, program: &Program, name: &ast::ObjectName) -> Result<()> {
         if name.name.text.starts_with('#') {
             return Ok(());
         }

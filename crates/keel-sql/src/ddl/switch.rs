@@ -194,6 +194,7 @@ impl Runner<'_> {
         let to = find_table(&self.ddl_scope(program), target);
         let to = to.ok_or_else(|| errors::cannot_find_object(target))?;
         for (table, way) in [(from, "out"), (&*to, "in")] {
+            super::full_text::refuse_switch(table)?;
             if table.change_tracking.is_some() {
                 return Err(super::change_tracking::not_allowed("ALTER TABLE SWITCH"));
             }

@@ -86,6 +86,7 @@ impl<'a> TableBuilder<'a> {
                 change_tracking: None,
                 captures: Vec::new(),
                 lock_escalation: LockEscalation::default(),
+                full_text: None,
                 view_of: Vec::new(),
                 next_column_id: 1,
                 next_ordinal: 0,

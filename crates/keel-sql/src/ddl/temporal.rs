@@ -530,6 +530,7 @@ fn new_history(
         change_tracking: None,
         captures: Vec::new(),
         lock_escalation: LockEscalation::default(),
+        full_text: None,
         view_of: Vec::new(),
         ..table.clone()
     })

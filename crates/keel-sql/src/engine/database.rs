@@ -75,6 +75,8 @@ pub struct DatabaseEntry {
     pub(crate) change_cleaning: Mutex<()>,
     /// What telling captured changes needs to remember.
     pub(crate) capture: crate::capture::State,
+    /// What the crawl of full-text indexes needs.
+    pub(crate) full_text: crate::full_text::State,
     /// The role in which the catalog was last read.
     role_seen: AtomicU8,
     /// Of what it is a snapshot, if it is one.
@@ -251,6 +253,7 @@ impl DatabaseEntry {
             change_order: Mutex::new(()),
             change_cleaning: Mutex::new(()),
             capture: crate::capture::State::default(),
+            full_text: crate::full_text::State::default(),
             role_seen: AtomicU8::new(role as u8),
             snapshot,
         };

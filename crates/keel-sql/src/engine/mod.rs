@@ -159,6 +159,8 @@ pub struct Engine {
     unopened: Mutex<Vec<Unopened>>,
     /// Rung when captured changes wait to be told.
     pub capture_bell: crate::capture::Bell,
+    /// Rung when rows wait to be indexed.
+    pub full_text_bell: crate::capture::Bell,
     /// There have been tables in tempdb that are not a session's own.
     shares_tempdb: AtomicBool,
     /// Event sessions that run.
@@ -196,6 +198,7 @@ impl Engine {
             admin: Mutex::new(()),
             sessions: Sessions::default(),
             capture_bell: crate::capture::Bell::default(),
+            full_text_bell: crate::capture::Bell::default(),
             shares_tempdb: AtomicBool::new(false),
             programs: ProgramCache::new(options.instance.memory_bytes),
             statistics: keel_query::stats::StatisticsCache::default(),

@@ -197,6 +197,13 @@ impl Engine {
             .unwrap_or(ConfigurationValue { configured: 0, running: 0 })
     }
 
+    /// LCID of full-text columns that name no language.
+    #[must_use]
+    pub fn full_text_language(&self) -> i32 {
+        let lcid = self.configuration(config::FULL_TEXT_LANGUAGE).running;
+        i32::try_from(lcid).unwrap_or(keel_text::language::ENGLISH)
+    }
+
     /// `sp_configure name, value`
     pub fn configure(&self, option: &config::ConfigurationOption, value: i64) -> Result<()> {
         if value < option.minimum && value != option.default || value > option.maximum {

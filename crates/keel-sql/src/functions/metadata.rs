@@ -335,6 +335,11 @@ pub(super) fn column_property(info: &Info, args: &[Value]) -> Result<Value> {
         return Ok(value);
     }
     if let Some(t) = table(info, number(args, 0)) {
+        let column = t.columns.iter().find(|c| fold(&c.name) == name);
+        let searched = column.and_then(|c| super::full_text::column_property(&t, c.column_id, &property));
+        if let Some(value) = searched {
+            return Ok(value);
+        }
         let period = t.columns.iter().position(|c| fold(&c.name) == name);
         let period = period.and_then(|i| Some((t.period_part(i)?, t.is_hidden(i))));
         return Ok(match (property.as_str(), period) {
@@ -410,7 +415,6 @@ fn one_column_property(columns: &[ColumnDef], indexes: &[IndexDef], c: &ColumnDe
         "isrowguidcol" => flag(c.rowguid),
         "issparse"
         | "iscolumnset"
-        | "isfulltextindexed"
         | "ishidden"
         | "isidnotforrepl"
         | "generatedalwaystype"
@@ -492,12 +496,12 @@ pub(super) fn index_property(info: &Info, args: &[Value]) -> Result<Value> {
         "isstatistics"
         | "isautostatistics"
         | "ishypothetical"
-        | "isfulltextkey"
         | "ispadindex"
         | "iscolumnstore"
         | "ispagelockdisallowed"
         | "isrowlockdisallowed"
         | "isoptimizedforsequentialkey" => flag(false),
+        "isfulltextkey" => flag(t.full_text.as_ref().is_some_and(|index| index.key_index == i.index_id)),
         "indexfillfactor" => Value::Int(i64::from(i.fill_factor)),
         "indexdepth" => Value::Int(1),
         _ => Value::Null,

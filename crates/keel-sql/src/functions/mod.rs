@@ -3,6 +3,7 @@
 //! One table, [`ALL`]: name, number of arguments, result type, and the function itself. The index in the table is the id
 //! that plans carry. Adding one is adding a line.
 
+mod full_text;
 mod hadr;
 mod metadata;
 mod object_property;
@@ -150,7 +151,8 @@ pub static ALL: &[Function] = &[
     f("DATABASEPROPERTYEX", 2, 2, VARIANT, server::database_property),
     f("DATABASEPROPERTY", 2, 2, INT, server::database_property_int),
     f("COLLATIONPROPERTY", 2, 2, VARIANT, server::collation_property),
-    f("FULLTEXTSERVICEPROPERTY", 1, 1, INT, server::zero),
+    f("FULLTEXTSERVICEPROPERTY", 1, 1, INT, full_text::service_property),
+    f("FULLTEXTCATALOGPROPERTY", 2, 2, INT, full_text::catalog_property),
     // Metadata.
     f("CURRENT_REQUEST_ID", 0, 0, SqlType::SmallInt, |_, _| Ok(Value::Int(0))),
     f("DB_ID", 0, 1, SqlType::SmallInt, metadata::db_id),

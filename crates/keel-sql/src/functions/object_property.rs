@@ -112,8 +112,14 @@ fn any_object_property(info: &Info, args: &[Value]) -> Result<Value> {
         "hasupdatetrigger" => triggered(|t| t.on_update),
         "hasdeletetrigger" => triggered(|t| t.on_delete),
         _ => match &table {
-            Some(t) => table_property(t, &property, &picture),
-            None => constraint_property(info, &o, id, &property),
+            Some(t) => match super::full_text::table_property(info, t, &property)? {
+                Some(value) => value,
+                None => table_property(t, &property, &picture),
+            },
+            None => match picture.stored_by_id(id) {
+                Some(view) => super::full_text::table_property(info, &view, &property)?.unwrap_or_default(),
+                None => constraint_property(info, &o, id, &property),
+            },
         },
     })
 }
@@ -196,16 +202,6 @@ fn table_property(t: &TableDef, property: &str, picture: &Picture) -> Value {
         | "tabletextinrowlimit"
         | "tablehascolumnset"
         | "tablehasvardecimalstorageformat"
-        | "tablehasactivefulltextindex"
-        | "tablefulltextbackgroundupdateindexon"
-        | "tablefulltextcatalogid"
-        | "tablefulltextchangetrackingon"
-        | "tablefulltextdocsprocessed"
-        | "tablefulltextfailcount"
-        | "tablefulltextitemcount"
-        | "tablefulltextkeycolumn"
-        | "tablefulltextpendingchanges"
-        | "tablefulltextpopulatestatus"
         | "isreplicated" => Value::Int(0),
         _ => Value::Null,
     }

@@ -172,8 +172,8 @@ pub(super) fn server_property(info: &Info, args: &[Value]) -> Result<Value> {
         "licensetype" => variant_text("DISABLED"),
         "processid" => variant_int(i64::from(std::process::id())),
         "isclustered" => variant_int(i64::from(info.engine.failover_cluster().is_some())),
+        "isfulltextinstalled" => variant_int(1),
         "issingleuser"
-        | "isfulltextinstalled"
         | "ispolybaseinstalled"
         | "islocaldb"
         | "isxtpsupported"
@@ -259,11 +259,11 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         "lastgoodcheckdbtime" => {
             variant(SqlType::DateTime, Value::DateTime(i64::from(DAY_1900) * TICKS_PER_DAY))
         }
+        "isfulltextenabled" => variant_int(1),
         "ismergepublished"
         | "ispublished"
         | "issubscribed"
         | "issyncwithbackup"
-        | "isfulltextenabled"
         | "islocalcursorsdefault"
         | "isautocreatestatisticsincremental"
         | "ismemoryoptimizedelevatetosnapshotenabled"

@@ -16,7 +16,12 @@ const FIRST_ID: i32 = -10_000;
 const FIRST_FUNCTION_ID: i32 = -15_000;
 
 static ALL: LazyLock<BTreeMap<String, Arc<ModuleDef>>> = LazyLock::new(|| {
-    let texts = [include_str!("catalog.sql"), include_str!("management.sql"), crate::capture::PROCEDURES];
+    let texts = [
+        include_str!("catalog.sql"),
+        include_str!("management.sql"),
+        crate::capture::PROCEDURES,
+        crate::full_text::PROCEDURES,
+    ];
     modules(&texts, FIRST_ID, ModuleKind::Procedure)
 });
 

@@ -85,6 +85,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_keel_remove_node", hadr::sp_keel_remove_node),
     p("sp_keel_validate_cluster", hadr::sp_keel_validate_cluster),
     p("sp_keel_wait_for_lsn", hadr::sp_keel_wait_for_lsn),
+    p("sp_keel_fulltext_wait", crate::full_text::sp_keel_fulltext_wait),
     p("sp_cdc_scan", capture::sp_cdc_scan),
     p("sp_keel_cdc_attach", capture::sp_keel_cdc_attach),
     p("sp_keel_cdc_check", capture::sp_keel_cdc_check),

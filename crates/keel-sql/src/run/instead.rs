@@ -173,6 +173,7 @@ fn view_shape(
         change_tracking: None,
         captures: Vec::new(),
         lock_escalation: LockEscalation::default(),
+        full_text: None,
         view_of: Vec::new(),
         created: 0,
         modified: 0,

@@ -603,6 +603,9 @@ impl SessionInfo for Info {
         self.random.set(state);
         number
     }
+    fn transforms_noise_words(&self) -> bool {
+        self.engine.configuration(crate::config::TRANSFORM_NOISE_WORDS).running == 1
+    }
     fn notice(&self, message: &Box<SqlError>) {
         self.say(message.clone());
     }

@@ -72,6 +72,15 @@ struct Changes {
     tracked: Option<ChangeTrees>,
     /// Where it gets its number, when it has captured ones.
     captured: Option<crate::capture::Begun>,
+    /// It has rows that are to be indexed once it has committed.
+    queued: bool,
+}
+
+impl Changes {
+    /// Whether it waits for a place among others'.
+    fn awaits_place(&self) -> bool {
+        self.tracked.is_some() || self.captured.is_some()
+    }
 }
 
 /// A savepoint over all databases. A database first touched after it is rolled back to its beginning.
@@ -85,7 +94,7 @@ pub struct Marks {
 impl Open {
     /// Gives the transaction its place in the log, and among those with such changes when it has some.
     fn commit(mut self, now_utc: i64) -> std::result::Result<Commit, TxnError> {
-        if self.changes.is_none() {
+        if !self.awaits_place() {
             return self.txn.commit();
         }
         let entry = Arc::clone(&self.entry);
@@ -107,6 +116,16 @@ impl Open {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether it has tracked or captured changes.
+    fn awaits_place(&self) -> bool {
+        self.changes.is_some_and(|changes| changes.awaits_place())
+    }
+
+    /// Whether it has rows that are to be indexed once it has committed.
+    fn queues(&self) -> bool {
+        self.changes.is_some_and(|changes| changes.queued)
     }
 
     /// Whether it has changes that are to be told once it has committed.
@@ -328,7 +347,7 @@ impl Transactions for TxnSet {
             Some(changes) => changes,
             none => {
                 let transaction = open.entry.next_change_transaction()?;
-                none.insert(Changes { transaction, count: 0, tracked: None, captured: None })
+                none.insert(Changes { transaction, count: 0, tracked: None, captured: None, queued: false })
             }
         };
         match stamp {
@@ -342,6 +361,7 @@ impl Transactions for TxnSet {
                 changes.captured =
                     Some(begun.ok_or_else(|| errors::not_supported("A change without order"))?);
             }
+            Stamp::Queued => changes.queued = true,
             _ => {}
         }
         changes.count += 1;

@@ -10,8 +10,8 @@ use crate::program::Program;
 use crate::run::Runner;
 use keel_parser::ast::{
     AlterRoleAction, AlterTable, AlterTableAction as Alter, AvailabilityGroupAction, ContentIndex, Drop,
-    DropClass, GovernorStatement, ModuleVerb, ObjectName, PartitionAction, Permission, PermissionVerb,
-    Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
+    DropClass, FullTextStatement, GovernorStatement, ModuleVerb, ObjectName, PartitionAction, Permission,
+    PermissionVerb, Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
 };
 use keel_parser::lexer::{Tok, tokenize};
 use keel_query::catalog::{Catalog as _, DATABASE_TRIGGERS, ModuleDef, ModuleKind, SERVER_TRIGGERS};
@@ -79,6 +79,11 @@ impl Runner<'_> {
                 };
                 let event = within(&format!("{kind}_PARTITION_{object}"));
                 event.map(|e| e.object(&p.name.text, &format!("PARTITION {object}")))
+            }
+            S::FullText(f) => {
+                let (verb, class) = crate::ddl::full_text_statement_name(f);
+                let event = within(&format!("{verb}_FULLTEXT_{class}"));
+                event.map(|e| e.object(full_text_object(f), &format!("FULLTEXT {class}")))
             }
             S::SecurityPolicy(p) => {
                 let verb = if p.alter { "ALTER" } else { "CREATE" };
@@ -501,6 +506,7 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
         | S::CreateType(_)
         | S::AlterAuthorization(_)
         | S::Partition(_)
+        | S::FullText(_)
         | S::SecurityPolicy(_) => &whole[span.start as usize..next_statement(whole, span.end as usize)],
         S::Drop(d)
             if matches!(
@@ -515,6 +521,20 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
     match &statement.kind {
         S::CreateLogin(_) | S::AlterLogin(_) | S::CreateUser(_) | S::AlterUser(_) => masked(text),
         _ => text.to_owned(),
+    }
+}
+
+/// What a statement of full-text search is about.
+fn full_text_object(f: &FullTextStatement) -> &str {
+    match f {
+        FullTextStatement::CreateCatalog { name, .. }
+        | FullTextStatement::AlterCatalog { name, .. }
+        | FullTextStatement::DropCatalog(name)
+        | FullTextStatement::CreateStoplist { name, .. }
+        | FullTextStatement::AlterStoplist { name, .. }
+        | FullTextStatement::DropStoplist(name) => &name.text,
+        FullTextStatement::CreateIndex(c) => &c.table.name.text,
+        FullTextStatement::AlterIndex { table, .. } | FullTextStatement::DropIndex(table) => &table.name.text,
     }
 }
 

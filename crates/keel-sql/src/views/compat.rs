@@ -26,19 +26,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("xml_schema_collections", &[
         ("xml_collection_id", INT), ("schema_id", INT), ("principal_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE),
     ]),
-    none("fulltext_catalogs", &[
-        ("fulltext_catalog_id", INT), ("name", NAME), ("path", N256), ("is_default", BIT), ("is_accent_sensitivity_on", BIT),
-        ("data_space_id", INT), ("file_id", INT), ("principal_id", INT), ("is_importing", BIT),
-    ]),
-    none("fulltext_indexes", &[
-        ("object_id", INT), ("unique_index_id", INT), ("fulltext_catalog_id", INT), ("is_enabled", BIT),
-        ("change_tracking_state", SqlType::Char(1)), ("change_tracking_state_desc", DESC), ("has_crawl_completed", BIT),
-        ("crawl_type", SqlType::Char(1)), ("crawl_type_desc", DESC), ("crawl_start_date", DATE), ("crawl_end_date", DATE),
-        ("incremental_timestamp", SqlType::Binary(8)), ("stoplist_id", INT), ("data_space_id", INT), ("property_list_id", INT),
-    ]),
-    none("fulltext_index_columns", &[
-        ("object_id", INT), ("column_id", INT), ("type_column_id", INT), ("language_id", INT), ("statistical_semantics", INT),
-    ]),
     none("credentials", &[
         ("credential_id", INT), ("name", NAME), ("credential_identity", SqlType::NVarChar(Length::Limited(4000))), ("create_date", DATE),
         ("modify_date", DATE), ("target_type", SqlType::NVarChar(Length::Limited(100))), ("target_id", INT),
@@ -187,7 +174,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("rmtsrvid", SMALL), ("rmtloginame", NAME), ("rmtpassword", NAME), ("loginsid", SID), ("status", SMALL), ("changedate", DATE),
     ]),
     none("sysopentapes", &[("openTape", SqlType::NVarChar(Length::Limited(64)))]),
-    none("sysfulltextcatalogs", &[("ftcatid", SMALL), ("name", NAME), ("status", SMALL), ("path", SqlType::NVarChar(Length::Limited(260)))]),
     none("query_store_query", &[
         ("query_id", BIG), ("query_text_id", BIG), ("context_settings_id", BIG), ("object_id", BIG), ("batch_sql_handle", SID),
         ("query_hash", SqlType::Binary(8)), ("is_internal_query", BIT), ("query_parameterization_type", TINY),

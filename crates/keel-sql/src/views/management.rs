@@ -1,5 +1,5 @@
 //! Views over what this server does not have, which management tools read to draw their trees and to script objects: audits,
-//! full-text search beyond its catalogs, file tables, graph edges, selective XML indexes, schema collections' parts, external
+//! semantic search, file tables, graph edges, selective XML indexes, schema collections' parts, external
 //! code and data, endpoints of other kinds. They have the product's columns and no rows; where a database or the server has a
 //! row by being one, it is there.
 
@@ -121,10 +121,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("object_id", INT), ("clause_number", INT), ("from_object_id", INT), ("to_object_id", INT),
     ]),
     // ---- full-text search ----
-    none("fulltext_stoplists", &[
-        ("stoplist_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE), ("principal_id", INT),
-    ]),
-    none("fulltext_languages", &[("lcid", INT), ("name", NAME)]),
     none("fulltext_semantic_languages", &[("lcid", INT), ("name", NAME)]),
     none("registered_search_property_lists", &[
         ("property_list_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE), ("principal_id", INT),

@@ -77,6 +77,7 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
         .chain(crate::distributed::errors::RAISED)
         .chain(crate::linked::errors::RAISED)
         .chain(crate::backup::RAISED)
+        .chain(crate::ddl::RAISED_BY_FULL_TEXT)
         .chain(crate::ddl::RAISED_BY_POLICIES)
         .chain(crate::ddl::RAISED_BY_ENCRYPTION)
         .chain(crate::ddl::RAISED_BY_SNAPSHOTS)

@@ -23,6 +23,7 @@ mod endpoints;
 mod events;
 mod failover_cluster;
 mod files;
+mod full_text;
 mod governor;
 mod governor_counters;
 mod hadr;
@@ -161,7 +162,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 46] {
+fn groups() -> [&'static [SystemView]; 47] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -207,6 +208,7 @@ fn groups() -> [&'static [SystemView]; 46] {
         triggers::VIEWS,
         agent::VIEWS,
         capture::VIEWS,
+        full_text::VIEWS,
         changes::VIEWS,
         governor::VIEWS,
     ]

@@ -188,7 +188,13 @@ impl ViewRows {
 
     fn insert_row(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, stored: &[u8]) -> Result<()> {
         self.fill_new_slots(cx, stored);
-        self.target.insert(cx, b).map(|_| ())
+        self.insert_new(cx, b)
+    }
+
+    /// Adds the row that is in the new slots.
+    fn insert_new(&self, cx: &mut Cx<'_>, b: &mut RowBuffers) -> Result<()> {
+        self.target.insert(cx, b)?;
+        self.target.queue(cx, b, self.target.new_first)
     }
 
     fn delete_row(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], stored: &[u8]) -> Result<()> {
@@ -196,7 +202,13 @@ impl ViewRows {
             return Err(self.astray());
         }
         decode_into(stored, &self.decode, &mut cx.slots);
-        self.target.delete(cx, b, key, self.old_first)
+        self.delete_old(cx, b, key)
+    }
+
+    /// Takes out the row that is in the old slots.
+    fn delete_old(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8]) -> Result<()> {
+        self.target.delete(cx, b, key, self.old_first)?;
+        self.target.queue(cx, b, self.old_first)
     }
 
     fn update_row(
@@ -210,7 +222,9 @@ impl ViewRows {
         let Some(row) = self.newest(cx, key)? else { return Err(self.astray()) };
         self.fill_new_slots(cx, new);
         decode_into(old, &self.decode, &mut cx.slots);
-        self.target.update(cx, b, key, &row, &self.differences(old, new), self.old_first)
+        let changed = self.differences(old, new);
+        self.target.update(cx, b, key, &row, &changed, self.old_first)?;
+        self.target.queue_changed(cx, b, &changed, self.old_first)
     }
 
     fn write_groups(
@@ -253,7 +267,7 @@ impl ViewRows {
             return match added[sums.count] {
                 1.. => {
                     self.set_totals(cx, sums, added, None)?;
-                    self.target.insert(cx, b).map(|_| ())
+                    self.insert_new(cx, b)
                 }
                 _ => Err(self.astray()),
             };
@@ -271,7 +285,7 @@ impl ViewRows {
         }
         self.set_totals(cx, sums, added, Some(old_first))?;
         match cx.slots[first + sums.count] {
-            Value::Int(0) => self.target.delete(cx, b, &key, old_first),
+            Value::Int(0) => self.delete_old(cx, b, &key),
             Value::Int(1..) => {
                 let changed: Vec<usize> =
                     sums.numbers.iter().map(|(i, _)| *i).filter(|i| added[*i] != 0).collect();

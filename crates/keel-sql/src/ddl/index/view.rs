@@ -218,6 +218,7 @@ impl Runner<'_> {
             change_tracking: None,
             captures: Vec::new(),
             lock_escalation: LockEscalation::default(),
+            full_text: None,
             view_of: view_of.into_iter().collect(),
             created: now,
             modified: now,

@@ -219,6 +219,7 @@ impl Text<'_> {
             TableSourceKind::Unpivot { .. } => {
                 self.refuse(10115, "it uses the UNPIVOT operator. Consider not indexing this view.")
             }
+            TableSourceKind::FullText { .. } => self.refuse(10128, "it uses a CONTAINS or FREETEXT full-text predicate. Consider eliminating CONTAINS or FREETEXT, or not indexing the view."),
             TableSourceKind::Changes { .. } => self.refuse(10144, "it uses the CHANGETABLE function."),
             TableSourceKind::Variable { variable, .. } | TableSourceKind::VariableMethod { variable, .. } => {
                 let why = format!(

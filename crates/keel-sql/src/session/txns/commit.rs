@@ -54,6 +54,7 @@ impl TxnSet {
         }
         let captured = self.open.iter().any(Open::captures);
         let asked_to_delay = std::mem::take(&mut self.asked_to_delay);
+        let queued = self.open.iter().any(Open::queues);
         let later = later && self.may_wait_later();
         self.end_statements();
         let mut outside = match self.links.take_branches() {
@@ -116,6 +117,9 @@ impl TxnSet {
         if captured {
             self.engine.capture_bell.ring();
         }
+        if queued {
+            self.engine.full_text_bell.ring();
+        }
         // What became of it after a failure only the log can tell: whoever looks after the branches asks it.
         let told = match doing.decided {
             Some(_) => outside.finish(&self.engine),
@@ -140,7 +144,7 @@ impl TxnSet {
     /// Whether nothing but rows of one database depends on it.
     fn may_wait_later(&self) -> bool {
         let durable = |open: &&Open| open.database != TEMPDB && open.database != TABLE_VARIABLES;
-        let plain = |open: &Open| open.changes.is_none() && !open.txn.changes_catalog();
+        let plain = |open: &Open| !open.awaits_place() && !open.txn.changes_catalog();
         self.log_mark.is_none()
             && self.open.iter().filter(durable).count() <= 1
             && self.open.iter().all(plain)
@@ -274,7 +278,7 @@ impl TxnSet {
 
     /// Those of them that have tracked changes, in an order that is everybody's.
     fn tracked_among(&self, together: &[usize]) -> Vec<Arc<DatabaseEntry>> {
-        let tracked = together.iter().map(|at| &self.open[*at]).filter(|open| open.changes.is_some());
+        let tracked = together.iter().map(|at| &self.open[*at]).filter(|open| open.awaits_place());
         let mut entries: Vec<_> = tracked.map(|open| Arc::clone(&open.entry)).collect();
         entries.sort_by_key(|entry| entry.id);
         entries

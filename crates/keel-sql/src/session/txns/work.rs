@@ -73,7 +73,7 @@ impl Work {
         if !self.has_writes() {
             return Ok(Vote::ReadOnly);
         }
-        if let Some(open) = self.open.iter().find(|open| open.changes.is_some()) {
+        if let Some(open) = self.open.iter().find(|open| open.awaits_place()) {
             // Their numbers are in the order of commits.
             return Err(crate::distributed::errors::prepare_with_changes(open.entry.name()));
         }

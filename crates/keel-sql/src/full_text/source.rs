@@ -1,0 +1,145 @@
+//! A table as the crawl reads it: its rows in the order of their tree, the row of a full-text key, the texts of a row's columns.
+
+use keel_node::{Direction, ReadView, Transaction, TxnError};
+use keel_query::catalog::{ColumnDef, IndexKind, TableDef};
+use keel_query::full_text::FullTextDef;
+use keel_store::row;
+use keel_text::document;
+use keel_types::key::{self, KeyColumn};
+use keel_types::{SqlType, Value, column};
+use std::ops::Bound;
+
+/// See the module.
+pub(super) struct Source<'t> {
+    pub table: &'t TableDef,
+    pub def: &'t FullTextDef,
+    /// The key's column, and how it stands in keys.
+    key: (&'t ColumnDef, KeyColumn),
+}
+
+/// A row as a document.
+pub(super) struct Row {
+    /// Its full-text key.
+    pub key: Vec<u8>,
+    /// The key's value as it is stored.
+    pub value: Vec<u8>,
+    /// The texts of its columns that have any.
+    pub texts: Vec<(i32, String)>,
+    /// Columns whose values are documents that cannot be read.
+    pub unread: u64,
+    /// Its rowversion; 0 without one.
+    pub row_version: u64,
+}
+
+impl Row {
+    /// About how many bytes of text it has.
+    pub fn size(&self) -> usize {
+        self.texts.iter().map(|(_, text)| text.len()).sum()
+    }
+}
+
+/// Rows behind a place, and the last one's place; `None` at the end.
+pub(super) type Behind = (Vec<Row>, Option<Vec<u8>>);
+
+impl<'t> Source<'t> {
+    /// `None` when the key index is gone, which nobody may do.
+    pub fn of(table: &'t TableDef, def: &'t FullTextDef) -> Option<Source<'t>> {
+        let part = def.key_index(table)?.key.first()?;
+        let c = &table.columns[def.key_column(table)?];
+        let key = KeyColumn { ty: c.ty, collation: c.collation, descending: part.descending };
+        Some(Source { table, def, key: (c, key) })
+    }
+
+    /// Rows behind a place in the clustered index or heap, as many as fit.
+    pub fn rows_behind(
+        &self,
+        txn: &Transaction,
+        view: &ReadView,
+        from: Option<&[u8]>,
+        (rows_max, bytes_max): (usize, usize),
+    ) -> Result<Behind, TxnError> {
+        let lower = from.map_or(Bound::Unbounded, Bound::Excluded);
+        let tree = self.table.clustered().tree;
+        let mut cursor = txn.scan(view, tree, lower, Bound::Unbounded, Direction::Forward)?;
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        while let Some((place, stored)) = cursor.next()? {
+            let place = place.to_vec();
+            let row = self.row(&stored);
+            bytes += row.size();
+            rows.push(row);
+            if rows.len() >= rows_max || bytes >= bytes_max {
+                return Ok((rows, Some(place)));
+            }
+        }
+        Ok((rows, None))
+    }
+
+    /// The row of a full-text key.
+    pub fn row_of(&self, txn: &Transaction, view: &ReadView, key: &[u8]) -> Result<Option<Row>, TxnError> {
+        let Some(index) = self.def.key_index(self.table) else { return Ok(None) };
+        let Some(entry) = txn.get(view, index.tree, key)? else { return Ok(None) };
+        if index.kind == IndexKind::Clustered {
+            return Ok(Some(self.row(&entry)));
+        }
+        let place = row::column(&entry, row::count(&entry).saturating_sub(1)).unwrap_or_default();
+        let stored = txn.get(view, self.table.clustered().tree, place)?;
+        Ok(stored.map(|stored| self.row(&stored)))
+    }
+
+    fn row(&self, stored: &[u8]) -> Row {
+        let (c, part) = &self.key;
+        let value = self.value(stored, c);
+        let mut key = Vec::new();
+        key::append(&mut key, &value, part);
+        let mut bytes = Vec::new();
+        column::encode(&value, &c.ty, &mut bytes);
+        let mut row = Row { key, value: bytes, texts: Vec::new(), unread: 0, row_version: 0 };
+        for of in &self.def.columns {
+            let Some(at) = self.table.column_index(of.column_id) else { continue };
+            match self.text(stored, &self.table.columns[at], of.type_column) {
+                Ok(Some(text)) => row.texts.push((of.column_id, text)),
+                Ok(None) => {}
+                Err(Unread) => row.unread += 1,
+            }
+        }
+        row.row_version = self.row_version(stored);
+        row
+    }
+
+    fn row_version(&self, stored: &[u8]) -> u64 {
+        let version = self.table.columns.iter().find(|c| c.ty == SqlType::RowVersion);
+        match version.map(|c| self.value(stored, c)) {
+            Some(Value::Bytes(bytes)) => bytes[..].try_into().map_or(0, u64::from_be_bytes),
+            _ => 0,
+        }
+    }
+
+    /// The text of a column; `None` for NULL.
+    fn text(&self, stored: &[u8], c: &ColumnDef, type_column: Option<i32>) -> Result<Option<String>, Unread> {
+        match (self.value(stored, c), c.ty) {
+            (Value::Str(text), SqlType::Xml) => Ok(Some(document::xml(&text))),
+            (Value::Str(text), _) => Ok(Some(text.to_string())),
+            (Value::Bytes(bytes), _) => {
+                let at = type_column.and_then(|id| self.table.column_index(id));
+                let kind = at.map(|at| self.value(stored, &self.table.columns[at]));
+                let kind = kind.as_ref().and_then(Value::as_str).unwrap_or_default();
+                document::text_of(kind, &bytes).map(Some).ok_or(Unread)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A column of a stored row, of one that was added after the row was stored too.
+    fn value(&self, stored: &[u8], c: &ColumnDef) -> Value {
+        let ordinal = usize::from(c.ordinal);
+        let bytes = if ordinal < row::count(stored) {
+            row::column(stored, ordinal)
+        } else {
+            c.missing_value.as_deref()
+        };
+        bytes.map_or(Value::Null, |bytes| column::decode(bytes, &c.ty))
+    }
+}
+
+/// A document of a kind that is not read.
+struct Unread;
