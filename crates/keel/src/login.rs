@@ -42,8 +42,11 @@ impl Login {
         let answer = std::fs::read_to_string(&file).unwrap_or_default();
         // It is ours; a file that stays in the way is written over the next time.
         let _ = std::fs::remove_file(&file);
-        if sent.is_err() {
-            bail!("{} refused: {}", self.server, answer.trim());
+        match sent {
+            // Before it was asked anything: why is in the error.
+            Err(error) if answer.trim().is_empty() => return Err(error),
+            Err(_) => bail!("{} refused: {}", self.server, answer.trim()),
+            Ok(()) => {}
         }
         let lines = answer.lines().filter(|line| !line.trim().is_empty());
         Ok(lines.map(|line| line.split('\t').map(|value| value.trim().to_owned()).collect()).collect())
