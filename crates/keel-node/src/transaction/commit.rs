@@ -132,6 +132,12 @@ impl Commit {
 }
 
 impl Database {
+    /// Up to where commits were [acknowledged before](Commit::delay) they were durable, in this term as a writer; zero when none were. Readers
+    /// see that far, also where it is past what is hardened or agreed.
+    pub fn told(&self) -> Lsn {
+        self.gate.told()
+    }
+
     /// Returns when all commits so far are durable, here and where the group wants it, those with
     /// [delayed durability](Commit::delay) too. On a copy that does not write at once.
     ///
