@@ -138,14 +138,17 @@ impl Runner<'_> {
 
     /// The trees of a table go when the transaction commits.
     pub(super) fn discard_trees(&mut self, table: &TableDef) -> Result<()> {
-        for index in &table.indexes {
-            self.discard_tree(table, index.tree)?;
-        }
+        self.discard_indexes(table)?;
         for def in &table.captures {
             self.discard_staged(table, def)?;
         }
         self.discard_full_text(table)?;
         self.discard_changes(table)
+    }
+
+    /// The trees of a table's rows and indexes go when the transaction commits; what is kept beside them stays.
+    pub(super) fn discard_indexes(&mut self, table: &TableDef) -> Result<()> {
+        table.indexes.iter().try_for_each(|index| self.discard_tree(table, index.tree))
     }
 
     /// A tree of a table goes when the transaction commits.

@@ -309,7 +309,8 @@ impl Runner<'_> {
             self.build_index(&base, index)?;
         }
         self.replace_table(base)?;
-        self.discard_trees(old)
+        // What is kept beside the rows stays: changes that are tracked or captured, words.
+        self.discard_indexes(old)
     }
 
     pub(super) fn drop_index(&mut self, program: &Program, d: &ast::DropIndex) -> Result<()> {

@@ -241,8 +241,12 @@ fn populations(cx: &ViewContext<'_>) -> Rows {
     rows
 }
 
-/// The database and table that the arguments name, with an index, of a table that the reader may read.
+/// The database and table that the arguments name, with an index, of a table that the reader may read. Nothing is wrong with a
+/// function that is not called.
 fn named(cx: &ViewContext<'_>) -> Option<(Arc<DatabaseEntry>, Arc<TableDef>)> {
+    if cx.args.is_empty() {
+        return None;
+    }
     let argument = |at: usize| match cx.args.get(at) {
         Some(Value::Int(n)) => Some(*n),
         _ => None,
@@ -310,7 +314,8 @@ fn keywords_by_document(cx: &ViewContext<'_>) -> Rows {
 
 /// `sys.dm_fts_parser(query, lcid, stoplist, accent sensitivity)`
 fn parser(cx: &ViewContext<'_>) -> Rows {
-    let query = cx.args.first().and_then(Value::as_str).unwrap_or_default();
+    let Some(query) = cx.args.first() else { return Rows::new() };
+    let query = query.as_str().unwrap_or_default();
     let number = |at: usize| cx.args.get(at).and_then(Value::as_int);
     let lcid = number(1).and_then(|n| i32::try_from(n).ok()).unwrap_or(language::ENGLISH);
     let stoplist = number(2).and_then(|n| i32::try_from(n).ok());
