@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 impl Transaction {
-    /// One for another thread that helps a statement of this one read, in the views that this one has made ([`ReadView`]s without locks).
+    /// One for another thread that helps a statement of this one read, in the views that this one has made ([`crate::ReadView`]s without locks).
     /// `None` when this one has written: its own rows are seen by itself only.
     #[must_use]
     pub fn beside(&self) -> Option<Transaction> {

@@ -1,4 +1,4 @@
-//! Aggregation: what is accumulated, and the operator for input that arrives ordered (see [`super::groups`] for any other).
+//! Aggregation: what is accumulated, and the operator for input that arrives ordered (see `groups` for any other).
 
 use super::Operator;
 use super::count::Counts;

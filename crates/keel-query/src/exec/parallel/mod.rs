@@ -13,7 +13,7 @@
 //! build sides of these joins, the statement's view of each database, the parts. Then it does its own share like the others, so
 //! that a statement for which no helper is free runs as it would have without.
 //!
-//! **What a consumer takes** is its choice: an aggregate, a sort and the build side of a join ([`Source`]) have each thread make a
+//! **What a consumer takes** is its choice: an aggregate, a sort and the build side of a join (`Source`) have each thread make a
 //! partial result and bring these together; everybody else has rows sent ([`GatherOp`]).
 //!
 //! **Errors.** The first to fail stops the others. Of several errors the session's own counts, then that of the helper that was

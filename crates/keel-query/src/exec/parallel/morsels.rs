@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Parts for each thread: enough that nobody waits long for the last one.
 pub(crate) const PARTS_EACH: usize = 16;
 
+/// Low and high end of a part.
+type Part<'m> = (Bound<&'m [u8]>, Bound<&'m [u8]>);
+
 /// A range in parts, ascending. Taken in this order, or from the end by a backward scan.
 #[derive(Debug)]
 pub(crate) struct Morsels {
@@ -32,7 +35,7 @@ impl Morsels {
     }
 
     /// The next part that nobody has taken.
-    pub fn take(&self, backward: bool) -> Option<(Bound<&[u8]>, Bound<&[u8]>)> {
+    pub fn take(&self, backward: bool) -> Option<Part<'_>> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         if number >= self.count() {
             return None;
