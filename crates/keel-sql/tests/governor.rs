@@ -199,13 +199,14 @@ fn reads_of_data_files_are_the_pools_whose_session_reads() {
     let engine = open(&disk);
     let mut sa = connect(&engine, "sa");
     run(&mut sa, "create table t (id int primary key, filler char(500) not null default 'x')");
-    run(&mut sa, "insert t (id) select value from generate_series(1, 2000); checkpoint");
+    // Far more than what a look at the catalog reads along with it.
+    run(&mut sa, "insert t (id) select value from generate_series(1, 40000); checkpoint");
     drop(sa);
     engine.shutdown();
     drop(engine);
     let engine = open(&disk);
     let mut sa = connect(&engine, "sa");
-    assert_eq!(value(&mut sa, "select count(filler) from t"), "2000");
+    assert_eq!(value(&mut sa, "select count(filler) from t"), "40000");
     assert!(number(&mut sa, &format!("select read_io_completed_total {POOL} = 'default'")) > 0);
     assert!(number(&mut sa, &format!("select read_bytes_total {POOL} = 'default'")) > 0);
     assert_eq!(number(&mut sa, &format!("select read_io_completed_total {POOL} = 'internal'")), 0);
