@@ -155,7 +155,11 @@ impl Cursor {
 
     fn next_locking(&mut self) -> Result<Option<(&[u8], RowRef)>, TxnError> {
         loop {
-            if !self.inner.advance()? {
+            let found = self.inner.advance()?;
+            if let Some(locking) = &self.locking {
+                locking.observed.note(self.inner.newest());
+            }
+            if !found {
                 return Ok(None);
             }
             let row = match &self.locking {

@@ -130,6 +130,8 @@ pub struct Cursor {
     base_used: bool,
     current: Current,
     blocked: bool,
+    /// See [`Cursor::newest`].
+    newest: Lsn,
     /// Until the first row: what was met before it. Only of ascending scans of the newest versions.
     walk: Option<Walk>,
 }
@@ -153,9 +155,11 @@ impl Cursor {
         let own_pointer = own.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
         let mut lower = bounds.0.map(ScanKey::from_slice);
         let mut walk = None;
+        let mut newest = Lsn::ZERO;
         if direction == Direction::Forward {
-            if let Some(behind) = delta.dead().skip(bounds.0, lsn) {
+            if let Some((behind, deleted)) = delta.dead().skip(bounds.0, lsn) {
                 lower = Bound::Included(ScanKey::from_slice(&behind));
+                newest = deleted;
             }
             if lsn == Lsn::MAX {
                 walk = delta.dead().walk(bound_slice(&lower));
@@ -179,6 +183,7 @@ impl Cursor {
             base_used: false,
             current: Current::None,
             blocked: false,
+            newest,
             walk,
         }
     }
@@ -258,6 +263,13 @@ impl Cursor {
     #[must_use]
     pub fn blocked(&self) -> bool {
         self.blocked
+    }
+
+    /// The newest commit among what was looked at so far, and perhaps some way ahead; those of rows that are gone count, too: who finds
+    /// nothing has seen the delete.
+    #[must_use]
+    pub fn newest(&self) -> Lsn {
+        self.newest
     }
 
     /// [`Cursor::advance`] and the row it found, for modes other than [`ReadMode::Latest`].
@@ -375,6 +387,7 @@ impl Cursor {
                 walk.meet(entry.key(), entry.deleted(&guard));
             }
             let seen = entry.read(self.rule, &guard);
+            self.newest = self.newest.max(seen.lsn);
             let blocked = seen.blocked_by.is_some() && self.rule.lsn == Lsn::MAX;
             if seen.version.is_none() && !blocked {
                 continue;

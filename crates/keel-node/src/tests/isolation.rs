@@ -54,6 +54,26 @@ fn snapshots_see_only_what_is_hardened_but_writers_see_what_is_committed() {
 }
 
 #[test]
+fn who_finds_nothing_has_seen_the_delete() {
+    let db = fresh();
+    put(&db, b"a", "1");
+    put(&db, b"z", "1");
+    let mut deleter = db.begin(Isolation::ReadCommitted);
+    deleter.delete(TREE, b"a").unwrap();
+    deleter.update(TREE, b"z", &simple("2"), None).unwrap();
+    let commit = deleter.commit().unwrap();
+    let mut next = db.begin(Isolation::ReadCommitted);
+    let ahead_of = Bound::Excluded(&b"b"[..]);
+    let mut cursor = next.scan_latest(TREE, Bound::Unbounded, ahead_of, Direction::Forward).unwrap();
+    assert!(cursor.next().unwrap().is_none());
+    // What it decides now it decides with everything of that commit.
+    assert_eq!(get(&mut next, b"a"), None);
+    assert_eq!(get(&mut next, b"z").unwrap(), "2");
+    assert!(db.hardened() < commit.lsn());
+    commit.wait().unwrap();
+}
+
+#[test]
 fn snapshot_writers_conflict_with_newer_commits() {
     let db = fresh();
     put(&db, b"k", "1");

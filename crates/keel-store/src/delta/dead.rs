@@ -76,15 +76,15 @@ impl DeadKeys {
         Some(Walk { from, births, keys: 0, newest: Lsn::ZERO, alive: None, last: Key::new() })
     }
 
-    /// Where a scan from `lower` may begin instead, for a reader that sees commits up to `lsn`.
-    pub(crate) fn skip(&self, lower: Bound<&[u8]>, lsn: Lsn) -> Option<Key> {
+    /// Where a scan from `lower` may begin instead, for a reader that sees commits up to `lsn`; and the newest delete that it passes over so.
+    pub(crate) fn skip(&self, lower: Bound<&[u8]>, lsn: Lsn) -> Option<(Key, Lsn)> {
         if !self.any.load(Ordering::Relaxed) {
             return None;
         }
         let from = first_key(lower)?;
         let stretches = self.stretches.lock();
         let (_, stretch) = stretches.range::<[u8], _>(up_to(&from)).next_back()?;
-        (from < stretch.end && stretch.newest <= lsn).then(|| stretch.end.clone())
+        (from < stretch.end && stretch.newest <= lsn).then(|| (stretch.end.clone(), stretch.newest))
     }
 
     /// A row is where none was alive: its version has just been put into the chain.
@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn skipped(dead: &DeadKeys, from: &[u8], lsn: u64) -> Option<Vec<u8>> {
-        dead.skip(Bound::Included(from), Lsn(lsn)).map(|key| key.to_vec())
+        dead.skip(Bound::Included(from), Lsn(lsn)).map(|(key, _)| key.to_vec())
     }
 
     #[test]
@@ -217,6 +217,8 @@ mod tests {
         assert_eq!(skipped(&dead, &[7], 99), Some(vec![41]));
         assert_eq!(skipped(&dead, &[0], 39), None);
         assert_eq!(skipped(&dead, &[41], 99), None);
+        let passed = dead.skip(Bound::Included(&[7]), Lsn::MAX).unwrap();
+        assert_eq!(passed.1, Lsn(40), "who passes over them has seen the newest delete");
     }
 
     #[test]
