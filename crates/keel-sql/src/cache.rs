@@ -13,6 +13,7 @@ use hashbrown::HashMap;
 use keel_base::DatabaseId;
 use keel_query::catalog::{ModuleDef, ObjectId};
 use parking_lot::RwLock;
+use quick_cache::OptionsBuilder;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +26,9 @@ const BYTES_MIN: usize = 16 << 20;
 const BYTES_MAX: usize = 2 << 30;
 /// What the cache expects a batch to take, bytes.
 const BATCH_BYTES_EXPECTED: usize = 16 << 10;
+/// Parts with a lock of their own. A text that weighs more than one of them may hold is not kept, so they are few: at the least memory that
+/// is about 50,000 characters.
+const SHARDS: usize = 4;
 /// Longer texts are not worth keeping.
 const TEXT_MAX: usize = 256 * 1024;
 
@@ -81,8 +85,13 @@ impl ProgramCache {
     pub fn new(memory_bytes: usize) -> ProgramCache {
         let bytes = batches_bytes(memory_bytes);
         let expected = bytes / BATCH_BYTES_EXPECTED;
-        let batches =
-            Cache::with(expected, bytes as u64, Bytes, Default::default(), DefaultLifecycle::default());
+        let options = OptionsBuilder::new()
+            .shards(SHARDS)
+            .estimated_items_capacity(expected)
+            .weight_capacity(bytes as u64)
+            .build()
+            .expect("both capacities are set");
+        let batches = Cache::with_options(options, Bytes, Default::default(), DefaultLifecycle::default());
         ProgramCache {
             batches,
             modules: RwLock::default(),
@@ -194,6 +203,9 @@ mod tests {
         }
         assert_eq!(cache.len().0, 10_000);
         cache.set_memory(64 << 20);
+        let long = key(format!("SELECT '{}'", "x".repeat(40_000)));
+        cache.keep_batch(long.clone(), program(&long));
+        assert!(cache.batch(&long).is_some(), "large scripts are kept where there is little memory, too");
         let kept: usize = cache.all().iter().map(|p| p.kept_bytes()).sum();
         assert!(kept <= BYTES_MIN, "{kept} bytes are kept");
     }

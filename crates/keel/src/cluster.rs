@@ -146,12 +146,13 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// What the instance connected to has to say of members that do not run what it runs.
-fn warn_of_versions(login: &Login) -> Result<()> {
-    let rows =
-        login.rows("SELECT product_warning FROM sys.dm_keel_cluster WHERE product_warning IS NOT NULL")?;
-    rows.iter().flatten().for_each(|warning| println!("Warning: {warning}."));
-    Ok(())
+/// What the instance connected to has to say of members that do not run what it runs. One from before members told what they run says
+/// nothing: that is no reason for a command to fail.
+fn warn_of_versions(login: &Login) {
+    match login.rows("SELECT product_warning FROM sys.dm_keel_cluster WHERE product_warning IS NOT NULL") {
+        Ok(rows) => rows.iter().flatten().for_each(|warning| println!("Warning: {warning}.")),
+        Err(error) => println!("Warning: what the members run is not known: {error:#}"),
+    }
 }
 
 impl Status {
@@ -169,16 +170,20 @@ impl Status {
         println!(
             "{heard} of {votes} votes are heard, {needed} are needed; {leader} takes the decisions down.\n"
         );
-        let members = self.login.rows(
-            "SELECT member_name, CASE member_type_desc WHEN N'CLUSTER_NODE' THEN N'node' ELSE N'witness' END,
+        let members = |version: &str| {
+            self.login.rows(&format!(
+                "SELECT member_name, CASE member_type_desc WHEN N'CLUSTER_NODE' THEN N'node' ELSE N'witness' END,
                 CASE is_up WHEN 1 THEN N'up' ELSE N'DOWN' END, CASE has_vote WHEN 1 THEN N'vote' ELSE N'-' END,
                 CASE WHEN is_local = 1 THEN N'here' WHEN round_trip_us IS NULL THEN N'-'
-                    ELSE CONCAT(round_trip_us, N' us') END, ISNULL(product_version, N'-'), endpoint_url
-             FROM sys.dm_keel_cluster",
-        )?;
+                    ELSE CONCAT(round_trip_us, N' us') END, {version}, endpoint_url
+                 FROM sys.dm_keel_cluster"
+            ))
+        };
+        // The instance may be from before members told what they run.
+        let members = members("ISNULL(product_version, N'-')").or_else(|_| members("N'-'"))?;
         let head = ["member", "kind", "state", "vote", "round trip", "version", "endpoint"];
         println!("{}", table(&head, &members));
-        warn_of_versions(&self.login)?;
+        warn_of_versions(&self.login);
         let groups = self.login.rows(
             "SELECT g.name, ISNULL(s.primary_replica, N'nobody'), s.synchronization_health_desc
              FROM sys.availability_groups AS g JOIN sys.dm_hadr_availability_group_states AS s ON s.group_id = g.group_id",
@@ -302,12 +307,17 @@ impl AddNode {
         // What it runs is told once the two are connected. A member that does not come is what the status shows.
         let there =
             format!("SELECT 1 FROM sys.dm_keel_cluster WHERE endpoint_url = {} AND is_up = 1", literal(&url));
-        self.login.rows(&format!(
+        let waited = self.login.rows(&format!(
             "DECLARE @tries int = 0;
              WHILE @tries < {LOOKS_MAX} AND NOT EXISTS ({there})
              BEGIN WAITFOR DELAY '00:00:00.1'; SET @tries += 1 END"
-        ))?;
-        warn_of_versions(&self.login)
+        ));
+        match waited {
+            Ok(_) => warn_of_versions(&self.login),
+            // It has joined all the same.
+            Err(error) => println!("Warning: whether it is connected is not known: {error:#}"),
+        }
+        Ok(())
     }
 }
 
