@@ -142,6 +142,17 @@ impl ProgramCache {
         drop(modules);
     }
 
+    /// Plans of one database are made anew: its statistics are others, or it is gone. The other databases' stay.
+    pub fn forget(&self, database: DatabaseId) {
+        let keys = self.batches.iter().map(|(key, _)| key).filter(|key| key.database == database);
+        for key in keys.collect::<Vec<_>>() {
+            // One after the other, each freed without the lock.
+            drop(self.batches.remove(&key));
+        }
+        let modules: Vec<_> = self.modules.write().extract_if(|(of, _), _| *of == database).collect();
+        drop(modules);
+    }
+
     /// Every program kept; texts that a client sent as such, prepared ones, and modules, in this order.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<Program>> {
@@ -192,6 +203,19 @@ mod tests {
         assert!((BYTES_MIN / 2..=BYTES_MIN).contains(&kept), "{kept} bytes are kept");
         cache.clear();
         assert_eq!(cache.len(), (0, 0));
+    }
+
+    #[test]
+    fn what_is_forgotten_is_one_databases() {
+        let cache = ProgramCache::new(64 << 20);
+        let here = key("SELECT 1".into());
+        let there = BatchKey { database: DatabaseId(6), ..here.clone() };
+        for key in [&here, &there] {
+            cache.keep_batch(key.clone(), program(key));
+        }
+        cache.forget(there.database);
+        assert!(cache.batch(&here).is_some());
+        assert!(cache.batch(&there).is_none());
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl Runner<'_> {
     }
 
     /// `UPDATE STATISTICS table [name | (names)] [WITH FULLSCAN | SAMPLE n PERCENT | SAMPLE n ROWS]`: the table is sampled now, for
-    /// all its statistics, and plans are made anew.
+    /// all its statistics, and the plans of its database are made anew.
     pub(super) fn update_statistics(&mut self, program: &Program, u: &ast::UpdateStatistics) -> Result<()> {
         let missing = || errors::table_does_not_exist(&u.table.name);
         let table = self.stored_object(program, &u.table).ok_or_else(missing)?;
@@ -88,7 +88,7 @@ impl Runner<'_> {
             }
         }
         self.refresh_statistics(&table, &u.options)?;
-        self.info.engine.programs.clear();
+        self.info.engine.programs.forget(table.database);
         Ok(())
     }
 

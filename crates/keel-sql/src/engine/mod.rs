@@ -552,7 +552,7 @@ impl Engine {
         if let Some(hadr) = self.hadr() {
             hadr.database_dropped(name);
         }
-        self.programs.clear();
+        self.programs.forget(entry.id);
         let dir = entry.store.dir().to_path_buf();
         // The database is gone from the list; files that cannot be removed are only disk space.
         let _ = entry.store.close();

@@ -232,7 +232,7 @@ impl Engine {
         databases.by_id.remove(&entry.id);
         drop(databases);
         entry.mark_dropped();
-        self.programs.clear();
+        self.programs.forget(entry.id);
         self.statistics.forget(entry.id);
     }
 
