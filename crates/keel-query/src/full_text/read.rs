@@ -147,6 +147,10 @@ impl Index for Reader<'_> {
     fn documents(&self) -> u64 {
         self.documents
     }
+
+    fn look_up(&mut self) -> Result<()> {
+        self.session.look_up()
+    }
 }
 
 /// A word in a column, with the documents that have it and how often each does.

@@ -14,6 +14,9 @@ use keel_text::search::{self, Column, Search};
 use keel_types::{SqlType, Value, column};
 use std::sync::Arc;
 
+/// Characters that an error tells of a condition that is too long.
+const BEYOND_MAX: usize = 100;
+
 /// What a search looks into, as the statement names it.
 pub struct Searched {
     /// The table.
@@ -78,7 +81,10 @@ impl FullTextTable {
                 let condition = condition::parse(text).map_err(|e| condition_error(&e, text))?;
                 search.contains(&condition, &mut reader)?
             }
-            false => search.free(text, &mut reader)?,
+            false => {
+                condition::check_length(text).map_err(|e| condition_error(&e, text))?;
+                search.free(text, &mut reader)?
+            }
         };
         if found.noise {
             session.notice(&errors::noise_words());
@@ -86,6 +92,7 @@ impl FullTextTable {
         let average = crawl.average();
         let mut rows = Vec::with_capacity(found.documents.len());
         for (document, score) in found.documents {
+            session.look_up()?;
             let row = reader.document(document, |_, value, words| {
                 (column::decode(value, &self.key_type), search::rank(score, words, average))
             })?;
@@ -101,6 +108,11 @@ pub fn condition_error(e: &ConditionError, condition: &str) -> Error {
     match e {
         ConditionError::Empty => errors::empty_search(),
         ConditionError::Syntax(near) => errors::search_syntax(near, condition),
+        ConditionError::Long => {
+            let end: String = condition.chars().skip(condition::LENGTH_MAX).take(BEYOND_MAX).collect();
+            let told: String = condition.chars().take(BEYOND_MAX).collect();
+            errors::search_syntax(&end, &told)
+        }
         ConditionError::Weight => errors::search_weight(),
     }
 }

@@ -195,10 +195,8 @@ impl Parsed {
             }
             Condition::Near(near) => near.terms.iter().for_each(|term| self.term(&term.text, How::Exact)),
             Condition::Weighted(parts) => parts.iter().for_each(|(part, _)| self.condition(part)),
-            Condition::And(left, right) | Condition::AndNot(left, right) | Condition::Or(left, right) => {
-                self.condition(left);
-                self.condition(right);
-            }
+            Condition::All { of, but } => of.iter().chain(but).for_each(|part| self.condition(part)),
+            Condition::Any(parts) => parts.iter().for_each(|part| self.condition(part)),
         }
     }
 
