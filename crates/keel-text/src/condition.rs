@@ -439,7 +439,10 @@ impl fmt::Display for Condition {
 }
 
 fn write_joined(f: &mut fmt::Formatter<'_>, parts: &[Condition], between: &str) -> fmt::Result {
-    parts.iter().enumerate().try_for_each(|(n, part)| write!(f, "{}{part}", if n == 0 { "" } else { between }))
+    parts
+        .iter()
+        .enumerate()
+        .try_for_each(|(n, part)| write!(f, "{}{part}", if n == 0 { "" } else { between }))
 }
 
 impl fmt::Display for Term {
@@ -522,7 +525,10 @@ pub(crate) mod tests {
     fn wide_conditions() {
         let many = || vec![Condition::Term(Term { text: "a".to_owned(), prefix: false }); 1_000_000];
         assert_eq!(Condition::Any(many()).to_string().matches(" OR ").count(), 999_999);
-        assert_eq!(Condition::All { of: many(), but: many() }.to_string().matches(" AND ").count(), 1_999_999);
+        assert_eq!(
+            Condition::All { of: many(), but: many() }.to_string().matches(" AND ").count(),
+            1_999_999
+        );
         let widest = parse(&vec!["a"; 2000].join("&"));
         assert!(matches!(widest, Ok(Condition::All { of, .. }) if of.len() == 2000));
     }

@@ -225,6 +225,9 @@ pub struct PopulationState {
     /// The clustered index or heap that it reads; `None` before it has begun.
     #[serde(default)]
     pub tree: Option<TreeId>,
+    /// The key of its last row when it began to be read: rows behind that have come since, as others that are changed have. `None` for all.
+    #[serde(default)]
+    pub to: Option<Vec<u8>>,
     /// The second half of an incremental one.
     pub looking_for_gone: bool,
     /// PAUSE.

@@ -50,17 +50,25 @@ impl<'t> Source<'t> {
         Some(Source { table, def, key: (c, key) })
     }
 
-    /// Rows behind a place in the clustered index or heap, as many as fit.
-    pub fn rows_behind(
+    /// The last row's place in the clustered index or heap.
+    pub fn last_place(&self, txn: &Transaction, view: &ReadView) -> Result<Option<Vec<u8>>, TxnError> {
+        let (all, tree) = (Bound::Unbounded, self.table.clustered().tree);
+        let mut cursor = txn.scan(view, tree, all, all, Direction::Reverse)?;
+        Ok(cursor.next()?.map(|(place, _)| place.to_vec()))
+    }
+
+    /// Rows behind a place in the clustered index or heap, up to another, as many as fit.
+    pub fn rows_between(
         &self,
         txn: &Transaction,
         view: &ReadView,
-        from: Option<&[u8]>,
+        (from, to): (Option<&[u8]>, Option<&[u8]>),
         (rows_max, bytes_max): (usize, usize),
     ) -> Result<Behind, TxnError> {
         let lower = from.map_or(Bound::Unbounded, Bound::Excluded);
+        let upper = to.map_or(Bound::Unbounded, Bound::Included);
         let tree = self.table.clustered().tree;
-        let mut cursor = txn.scan(view, tree, lower, Bound::Unbounded, Direction::Forward)?;
+        let mut cursor = txn.scan(view, tree, lower, upper, Direction::Forward)?;
         let (mut rows, mut bytes) = (Vec::new(), 0);
         while let Some((place, stored)) = cursor.next()? {
             let place = place.to_vec();

@@ -27,7 +27,7 @@ pub(crate) struct IndexStatus {
 }
 
 /// Reads of an index as it stands.
-fn read_index<T>(
+pub(super) fn read_index<T>(
     entry: &DatabaseEntry,
     read: impl FnOnce(&Transaction, &ReadView) -> std::result::Result<T, TxnError>,
 ) -> Result<T> {

@@ -92,6 +92,7 @@ impl Runner<'_> {
             kind,
             from: None,
             tree: None,
+            to: None,
             looking_for_gone: false,
             paused: false,
             started: self.info.engine.now_local(),
