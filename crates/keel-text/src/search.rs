@@ -415,28 +415,36 @@ fn positions_in(postings: &[Posting], document: Document) -> &[u32] {
 }
 
 /// The fewest words between the first and the last of one occurrence of each term, the terms' own words not counted. Terms are
-/// their beginnings and how far their last word is behind the first.
+/// their beginnings and how far their last word is behind the first. No two terms are the same words of the text.
 fn closest(terms: &[(&[u32], u32)]) -> Option<u32> {
-    let mut all: Vec<(u32, usize)> = Vec::new();
-    for (term, (positions, _)) in terms.iter().enumerate() {
-        all.extend(positions.iter().map(|p| (*p, term)));
-    }
-    all.sort_unstable();
+    // Where two terms can be the same words, the occurrences of one are among the other's: who has fewer chooses first.
+    let mut terms = terms.to_vec();
+    terms.sort_by_key(|(positions, _)| positions.len());
+    let mut firsts: Vec<u32> = terms.iter().flat_map(|(positions, _)| positions.iter().copied()).collect();
+    firsts.sort_unstable();
+    firsts.dedup();
     let own: u32 = terms.iter().map(|(_, length)| length + 1).sum();
-    let mut latest: Vec<Option<u32>> = vec![None; terms.len()];
     let mut best: Option<u32> = None;
-    for (position, term) in all {
-        if let Some(latest) = latest.get_mut(term) {
-            *latest = Some(position);
-        }
-        // With one of each so far, the latest of each is the narrowest that ends here.
-        let Some(starts) = latest.iter().copied().collect::<Option<Vec<u32>>>() else { continue };
-        let ends = starts.iter().zip(terms).map(|(start, (_, length))| start.saturating_add(*length));
-        let (Some(first), Some(last)) = (starts.iter().min(), ends.max()) else { continue };
+    for first in firsts {
+        let Some(last) = end_from(&terms, first) else { break };
         let between = (last - first + 1).saturating_sub(own);
         best = Some(best.map_or(between, |b| b.min(between)));
+        if between == 0 {
+            break;
+        }
     }
     best
+}
+
+/// Where the last of the terms ends when each is its next occurrence from a position on that is no other's.
+fn end_from(terms: &[(&[u32], u32)], first: u32) -> Option<u32> {
+    let mut taken: Vec<(u32, u32)> = Vec::with_capacity(terms.len());
+    for (positions, length) in terms {
+        let next = positions.partition_point(|p| *p < first);
+        let mut behind = positions.iter().skip(next).map(|p| (*p, *length));
+        taken.push(behind.find(|occurrence| !taken.contains(occurrence))?);
+    }
+    taken.iter().map(|(start, length)| start.saturating_add(*length)).max()
 }
 
 /// The same of terms one behind the other.

@@ -1,6 +1,6 @@
 //! The rows that CONTAINSTABLE and FREETEXTTABLE stand for: keys of the documents that a search finds, with their ranks.
 
-use super::{Crawl, FullTextDef, Reader, StoplistDef};
+use super::{Crawl, FullTextDef, Reader, StoplistDef, language_of};
 use crate::bind::ArcTable;
 use crate::context::ExecCtx;
 use crate::errors::{self, Error, Result};
@@ -12,6 +12,7 @@ use keel_text::condition::{self, ConditionError};
 use keel_text::language;
 use keel_text::search::{self, Column, Search};
 use keel_types::{SqlType, Value, column};
+use keel_text::terms::Reading;
 use std::sync::Arc;
 
 /// Characters that an error tells of a condition that is too long.
@@ -55,8 +56,10 @@ impl FullTextTable {
     fn search(&self, lcid: Option<i32>, transform_noise: bool) -> Search {
         let of = &self.searched;
         let column = |id: &i32| {
-            let lcid = lcid.or(of.def.column(*id).map(|c| c.language)).unwrap_or(language::NEUTRAL);
-            Column { id: *id, reading: of.def.reading(lcid, of.stoplist.as_deref()) }
+            // Words are found by the stems that they were indexed by: the query's language says which are stop words.
+            let own = of.def.column(*id).map_or(language::NEUTRAL, |c| c.language);
+            let reading = of.def.reading(lcid.unwrap_or(own), of.stoplist.as_deref());
+            Column { id: *id, reading: Reading { language: language_of(own), ..reading } }
         };
         Search { columns: of.columns.iter().map(column).collect(), transform_noise }
     }

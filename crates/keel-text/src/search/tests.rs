@@ -118,8 +118,10 @@ fn is_near(text: &[String], near: &Near) -> Option<bool> {
         let last = chosen.iter().map(|c| c.1).max().unwrap_or(0);
         let own: usize = chosen.iter().map(|c| c.1 - c.0 + 1).sum();
         let ordered = chosen.windows(2).all(|pair| pair[0].1 < pair[1].0);
+        let apart = chosen.iter().enumerate().all(|(n, occurrence)| !chosen[..n].contains(occurrence));
         let between = (last - first + 1).saturating_sub(own);
-        near.distance.is_none_or(|most| between <= most as usize) && (!near.ordered || ordered)
+        let close = near.distance.is_none_or(|most| between <= most as usize);
+        close && if near.ordered { ordered } else { apart }
     }))
 }
 
@@ -199,6 +201,23 @@ fn better_documents_have_higher_ranks() {
     assert_eq!(order(&["cat x x x rat", "cat rat x x x", "x"], "cat NEAR rat"), [2, 1]);
     assert_eq!(order(&["cat x", "rat x", "cat rat"], "ISABOUT(cat WEIGHT(.2), rat WEIGHT(.8))"), [3, 2, 1]);
     assert!(ranked(&["cat", "rat"], "cat OR rat").iter().all(|(_, rank)| (1..=1000).contains(rank)));
+}
+
+#[test]
+fn a_word_is_no_two_terms() {
+    let check = |condition: &str, text: &str, expected: bool| {
+        assert_eq!(!ranked(&[text, "x"], condition).is_empty(), expected, "{condition} in {text}");
+    };
+    check("NEAR((cat, cat), 5)", "cat x", false);
+    check("NEAR((cat, cat), 5)", "cat x cat", true);
+    check("cat NEAR cat NEAR cat", "cat x cat", false);
+    check("NEAR((\"ca*\", cat), 5)", "x cat x", false);
+    check("NEAR((\"ca*\", cat), 5)", "cat x cats", true);
+    check("NEAR((cat, \"cat rat\"), 0)", "cat rat", true);
+    check("NEAR((cat, \"cat rat\", \"cat rat\"), 9)", "cat rat x", false);
+    // The narrowest is not always made of the latest.
+    check("NEAR((\"x x x x\", cat, rat), 0)", "cat x x x x x rat", false);
+    check("NEAR((\"x x x x\", cat, rat), 1)", "cat x x x x x rat", true);
 }
 
 #[test]
