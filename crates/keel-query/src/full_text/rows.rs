@@ -2,6 +2,7 @@
 
 use super::{Crawl, FullTextDef, Reader, StoplistDef, language_of};
 use crate::bind::ArcTable;
+use crate::bind::mask::{self, Mask};
 use crate::context::ExecCtx;
 use crate::errors::{self, Error, Result};
 use crate::exec::error::txn_error;
@@ -11,8 +12,8 @@ use keel_node::{Isolation, ReadView};
 use keel_text::condition::{self, ConditionError};
 use keel_text::language;
 use keel_text::search::{self, Column, Search};
-use keel_types::{SqlType, Value, column};
 use keel_text::terms::Reading;
+use keel_types::{SqlType, Value, column};
 use std::sync::Arc;
 
 /// Characters that an error tells of a condition that is too long.
@@ -143,6 +144,12 @@ fn lcid_of(term: &Value) -> Result<Option<i32>> {
 impl VirtualTable for FullTextTable {
     fn columns(&self) -> &[VirtualColumn] {
         &self.columns
+    }
+
+    fn mask(&self, column: usize) -> Option<Mask> {
+        let of = &self.searched;
+        let key = of.def.key_column(&of.table).filter(|_| column == 0)?;
+        mask::of_table(&of.table).into_iter().find(|(at, _)| *at == key).map(|(_, mask)| mask)
     }
 
     /// Searches find little, most of the time.
