@@ -120,7 +120,7 @@ impl Runner<'_> {
             trees: self.full_text_trees(&table)?,
         };
         let populate = index.enabled && !c.no_population;
-        self.restart(&table, index, populate)
+        self.begin_full_text(&table, index, populate)
     }
 
     /// `stoplist_id` of what STOPLIST names.
@@ -184,10 +184,10 @@ impl Runner<'_> {
         match change {
             Change::Enable if index.columns.is_empty() => Err(no_columns(&table.name)),
             Change::Enable if index.enabled => Ok(()),
-            // Of what has changed meanwhile nothing is known.
+            // Of what has changed meanwhile nothing is known, which without tracking is as always.
             Change::Enable => {
-                let populate = index.tracking != Tracking::Off;
-                self.restart(&table, FullTextDef { enabled: true, ..index }, populate)
+                let as_it_is = index.tracking == Tracking::Off;
+                self.change_columns(&table, FullTextDef { enabled: true, ..index }, as_it_is)
             }
             Change::Disable => {
                 let index = FullTextDef { enabled: false, ..index };
