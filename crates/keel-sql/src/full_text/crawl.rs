@@ -7,7 +7,7 @@ use crate::map::{db_error, txn_error};
 use keel_node::{Direction, Isolation, LockMode, ReadView, Transaction, TxnError};
 use keel_query::catalog::{Catalog as _, ObjectId, TableDef};
 use keel_query::full_text::{
-    self, Batch, Crawl, FullTextDef, PopulationKind, PopulationState, StoplistDef, Tracking,
+    self, Amount, Batch, Crawl, FullTextDef, PopulationKind, PopulationState, StoplistDef, Tracking,
 };
 use keel_store::row;
 use keel_types::error::Result;
@@ -18,10 +18,10 @@ use std::time::Duration;
 
 /// Rows of one transaction: the words of these stay in memory until it commits.
 const ROWS_MAX: usize = 4000;
-/// Bytes of text of one transaction, about.
+/// Bytes of rows of one transaction, about.
 const BYTES_MAX: usize = 2 << 20;
-/// Chunks of postings that REORGANIZE reads in one transaction.
-const CHUNKS_MAX: usize = 4000;
+/// What REORGANIZE reads in one transaction.
+const COMPACTED: Amount = Amount { chunks: 4000, bytes: BYTES_MAX };
 
 /// What became of a step.
 pub(super) enum Turn {
@@ -124,8 +124,8 @@ impl Work<'_> {
         if !by_changes {
             return Ok(false);
         }
-        let first = Pending::first(self.txn, &self.view, self.source.def, 1)?.entries.pop();
-        Ok(first.is_some_and(|first| last.as_ref().is_none_or(|last| first > *last)))
+        let first = pending(self.txn, &self.view, self.source.def, 1)?.pop();
+        Ok(first.is_some_and(|first| last.as_ref().is_none_or(|last| first.entry > *last)))
     }
 
     /// Does what is next; false when nothing is.
@@ -208,37 +208,35 @@ impl Work<'_> {
 
     /// Indexes rows that wait; says whether some did.
     fn pending(&mut self) -> Step {
-        let pending = Pending::first(self.txn, &self.view, self.source.def, ROWS_MAX)?;
-        if pending.entries.is_empty() {
-            return Ok(false);
-        }
+        let waiting = pending(self.txn, &self.view, self.source.def, ROWS_MAX)?;
         let (mut rows, mut bytes) = (Vec::new(), 0);
-        for key in &pending.keys {
+        let (mut keys, mut done) = (BTreeSet::new(), 0);
+        for Pending { key, .. } in &waiting {
+            done += 1;
+            if !keys.insert(key) {
+                continue;
+            }
             match self.source.row_of(self.txn, &self.view, key)? {
                 Some(row) => {
-                    bytes += row.size();
+                    bytes += row.size;
                     rows.push(row);
                 }
                 None => {
                     full_text::forget(self.txn, &self.view, &self.source.def.trees, &mut self.crawl, key)?;
                 }
             }
-            // Large rows are not kept for the end.
             if bytes >= BYTES_MAX {
-                bytes = 0;
-                let some = std::mem::take(&mut rows);
-                self.index(some)?;
-                self.view = self.txn.view_as(Isolation::ReadCommitted);
+                break;
             }
         }
         if let Some(population) = &mut self.crawl.population {
-            population.processed += pending.keys.len() as u64;
+            population.processed += keys.len() as u64;
         }
         self.index(rows)?;
-        for entry in &pending.entries {
+        for Pending { entry, .. } in waiting.iter().take(done) {
             self.txn.delete_index(self.source.def.trees.pending, entry)?;
         }
-        Ok(true)
+        Ok(done > 0)
     }
 
     /// Puts rows into the index, in the place of what it has of them.
@@ -263,52 +261,50 @@ impl Work<'_> {
         crawl.last_row_version = population.row_version;
     }
 
-    /// The next words of a REORGANIZE.
+    /// The next chunks of a REORGANIZE.
     fn reorganize(&mut self) -> Step {
         let Some(place) = self.crawl.reorganizing.clone() else { return Ok(false) };
         let trees = &self.source.def.trees;
-        let next = full_text::compact(self.txn, &self.view, trees, place.behind.as_ref(), CHUNKS_MAX)?;
+        let next = full_text::compact(self.txn, &self.view, trees, place.behind.as_ref(), COMPACTED)?;
         self.crawl.reorganizing = next.map(|behind| full_text::Reorganizing { behind: Some(behind) });
         Ok(true)
     }
 }
 
-/// Rows that wait to be indexed.
-pub(crate) struct Pending {
-    /// Keys in the tree of pending rows.
-    pub entries: Vec<Vec<u8>>,
-    /// Full-text keys, each once.
-    pub keys: BTreeSet<Vec<u8>>,
+/// A change that waits to be indexed.
+pub(super) struct Pending {
+    /// Its key in the tree of these.
+    pub entry: Vec<u8>,
+    /// The full-text key of its row.
+    pub key: Vec<u8>,
 }
 
-impl Pending {
-    /// The first of them, so many entries at most.
-    pub fn first(
-        txn: &Transaction,
-        view: &ReadView,
-        def: &FullTextDef,
-        entries_max: usize,
-    ) -> std::result::Result<Pending, TxnError> {
-        let all = Bound::Unbounded;
-        let mut cursor = txn.scan(view, def.trees.pending, all, all, Direction::Forward)?;
-        let mut pending = Pending { entries: Vec::new(), keys: BTreeSet::new() };
-        while pending.entries.len() < entries_max
-            && let Some((entry, row)) = cursor.next()?
-        {
-            pending.keys.extend(row::column(&row, 0).map(<[u8]>::to_vec));
-            pending.entries.push(entry.to_vec());
-        }
-        Ok(pending)
+/// The first changes that wait, so many at most.
+pub(super) fn pending(
+    txn: &Transaction,
+    view: &ReadView,
+    def: &FullTextDef,
+    entries_max: usize,
+) -> std::result::Result<Vec<Pending>, TxnError> {
+    let all = Bound::Unbounded;
+    let mut cursor = txn.scan(view, def.trees.pending, all, all, Direction::Forward)?;
+    let mut found = Vec::new();
+    while found.len() < entries_max
+        && let Some((entry, row)) = cursor.next()?
+    {
+        let key = row::column(&row, 0).ok_or_else(|| full_text::damaged(def.trees.pending))?.to_vec();
+        found.push(Pending { entry: entry.to_vec(), key });
     }
+    Ok(found)
+}
 
-    /// The key of the last entry.
-    pub fn last(
-        txn: &Transaction,
-        view: &ReadView,
-        def: &FullTextDef,
-    ) -> std::result::Result<Option<Vec<u8>>, TxnError> {
-        let all = Bound::Unbounded;
-        let mut cursor = txn.scan(view, def.trees.pending, all, all, Direction::Reverse)?;
-        Ok(cursor.next()?.map(|(entry, _)| entry.to_vec()))
-    }
+/// The key of the last of them.
+pub(super) fn last_pending(
+    txn: &Transaction,
+    view: &ReadView,
+    def: &FullTextDef,
+) -> std::result::Result<Option<Vec<u8>>, TxnError> {
+    let all = Bound::Unbounded;
+    let mut cursor = txn.scan(view, def.trees.pending, all, all, Direction::Reverse)?;
+    Ok(cursor.next()?.map(|(entry, _)| entry.to_vec()))
 }

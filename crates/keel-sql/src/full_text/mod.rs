@@ -7,9 +7,9 @@
 //!                         bell, every second, sp_keel_fulltext_wait
 //! ```
 //!
-//! The crawl follows the commits. It works in transactions of its own, each some thousand rows or some megabytes of text at most, and keeps how far it is in the index
-//! itself: whoever takes over, after a crash or on the next primary, goes on from there. It runs where the database is written; secondaries
-//! have the index by the log.
+//! The crawl follows the commits. It works in transactions of its own, each some thousand rows or some megabytes at most, and keeps how far it
+//! is in the index itself: whoever takes over, after a crash or on the next primary, goes on from there. It runs where the database is
+//! written; secondaries have the index by the log.
 //!
 //! | file | owns |
 //! | --- | --- |
@@ -29,7 +29,6 @@ mod rounds;
 mod source;
 mod status;
 
-pub(crate) use crawl::Pending;
 pub use rounds::crawl_all;
 pub(crate) use rounds::sp_keel_fulltext_wait;
 pub(crate) use status::{CatalogStatus, IndexStatus, ParsedWord, count_pending, parse_rows, read_keywords};

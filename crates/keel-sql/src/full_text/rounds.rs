@@ -3,7 +3,7 @@
 //! So none waits until another has nothing to do, which may be never. Who has failed, whose table somebody is changing, and whose database
 //! waits for replicas loses its turn, and nobody else does.
 
-use super::crawl::{Errand, Pending, Turn};
+use super::crawl::{self, Errand, Turn};
 use crate::engine::{DatabaseEntry, Engine};
 use crate::map::{db_error, txn_error};
 use crate::procs::{Outcome, ok};
@@ -176,5 +176,5 @@ pub(crate) fn sp_keel_fulltext_wait(runner: &mut Runner<'_>, _args: &[Argument])
 fn last_pending(entry: &DatabaseEntry, table: ObjectId) -> Result<Option<Vec<u8>>> {
     let Some(table) = entry.picture().stored_by_id(table) else { return Ok(None) };
     let Some(def) = &table.full_text else { return Ok(None) };
-    super::status::read_index(entry, |txn, view| Pending::last(txn, view, def))
+    super::status::read_index(entry, |txn, view| crawl::last_pending(txn, view, def))
 }

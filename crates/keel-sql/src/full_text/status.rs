@@ -1,6 +1,6 @@
 //! What properties and views say of indexes: how many documents, what is under way, what waits.
 
-use super::Pending;
+use super::crawl::pending;
 use crate::engine::DatabaseEntry;
 use crate::map::txn_error;
 use crate::session::info::Info;
@@ -41,7 +41,7 @@ impl IndexStatus {
     pub fn of(entry: &DatabaseEntry, def: &FullTextDef) -> Result<IndexStatus> {
         read_index(entry, |txn, view| {
             let crawl = Crawl::read(txn, view, &def.trees)?;
-            let waits = !Pending::first(txn, view, def, 1)?.entries.is_empty();
+            let waits = !pending(txn, view, def, 1)?.is_empty();
             Ok(IndexStatus { crawl, waits, tracking: def.tracking })
         })
     }
