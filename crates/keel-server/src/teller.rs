@@ -29,7 +29,7 @@ pub struct Chore {
     thread: &'static str,
     bell: fn(&Engine) -> &Bell,
     /// Does what waits, or some of it and rings again; says what went wrong.
-    work: fn(&Arc<Engine>, &dyn Fn() -> bool) -> Vec<Box<SqlError>>,
+    work: fn(&Arc<Engine>, &dyn Fn() -> bool) -> Vec<SqlError>,
     /// Who says in the error log what went wrong, and what that was.
     source: &'static str,
     failed: &'static str,
@@ -39,7 +39,9 @@ pub struct Chore {
 pub static TELLING: Chore = Chore {
     thread: "change teller",
     bell: |engine| &engine.capture_bell,
-    work: |engine, stopping| keel_sql::capture::tell_all(engine, stopping).err().into_iter().collect(),
+    work: |engine, stopping| {
+        keel_sql::capture::tell_all(engine, stopping).err().map(|e| *e).into_iter().collect()
+    },
     source: "Capture",
     failed: "Captured changes were not told",
 };
@@ -103,7 +105,7 @@ fn run(chore: &Chore, engine: &Arc<Engine>, log: &ErrorLog, stopping: &AtomicBoo
 }
 
 /// Does work, and puts what went wrong in words. A panic is one of these things, and not the end of the thread.
-fn guarded(work: impl FnOnce() -> Vec<Box<SqlError>>) -> Vec<String> {
+fn guarded(work: impl FnOnce() -> Vec<SqlError>) -> Vec<String> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(failed) => failed.iter().map(|e| format!("error {}, {}", e.number, e.message)).collect(),
         Err(panic) => {
@@ -137,7 +139,7 @@ mod tests {
     #[test]
     fn a_panic_is_said() {
         assert_eq!(guarded(|| panic!("no {}", "way")), ["a system assertion check has failed: no way"]);
-        let failed = || vec![SqlError::new(824, 24, 2, "torn"), SqlError::new(1222, 16, 45, "late")];
+        let failed = || vec![*SqlError::new(824, 24, 2, "torn"), *SqlError::new(1222, 16, 45, "late")];
         assert_eq!(guarded(failed), ["error 824, torn", "error 1222, late"]);
         assert!(guarded(Vec::new).is_empty());
     }

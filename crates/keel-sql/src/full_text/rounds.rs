@@ -30,7 +30,7 @@ const LOOKS: u32 = 200;
 /// One round: a step for every index of every database that is written here. Rings the bell when there is more to do; at the end of a round
 /// in which nothing was done and some wait for replicas, it waits with them for a second at most. Returns early when `stopping` says so.
 /// Says what went wrong, with the name of the index.
-pub fn crawl_all(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Vec<Box<SqlError>> {
+pub fn crawl_all(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Vec<SqlError> {
     let mut round = Round { engine, failed: Vec::new(), more: false, waiting: Vec::new() };
     for entry in engine.databases() {
         if is_written(&entry) {
@@ -48,7 +48,7 @@ pub fn crawl_all(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Vec<Box<S
 
 struct Round<'r> {
     engine: &'r Engine,
-    failed: Vec<Box<SqlError>>,
+    failed: Vec<SqlError>,
     /// Some step has done something.
     more: bool,
     /// Databases with steps that are not through.
@@ -59,7 +59,7 @@ impl Round<'_> {
     fn database(&mut self, entry: &Arc<DatabaseEntry>, stopping: &dyn Fn() -> bool) {
         let tables = indexed(entry);
         if let Err(e) = if tables.is_empty() { Ok(()) } else { show_commits(entry) } {
-            self.failed.push(e);
+            self.failed.push(*e);
             return;
         }
         let mut waits = false;
@@ -72,7 +72,7 @@ impl Round<'_> {
                 Ok(Turn::Nothing) => {}
                 Ok(Turn::Waits) => waits = true,
                 Err(e) if e.number == LOCK_TIMEOUT => {}
-                Err(e) => self.failed.push(of_index(entry, table, &e)),
+                Err(e) => self.failed.push(of_index(entry, table, *e)),
             }
         }
         if waits {
@@ -125,9 +125,9 @@ fn show_commits(entry: &DatabaseEntry) -> Result<()> {
 }
 
 /// What went wrong, with where.
-fn of_index(entry: &DatabaseEntry, table: ObjectId, e: &SqlError) -> Box<SqlError> {
+fn of_index(entry: &DatabaseEntry, table: ObjectId, e: SqlError) -> SqlError {
     let name = entry.picture().stored_by_id(table).map_or_else(|| table.to_string(), |t| t.name.clone());
-    SqlError::new(e.number, e.severity, e.state, format!("[{}].[{name}]: {}", entry.name(), e.message))
+    SqlError { message: format!("[{}].[{name}]: {}", entry.name(), e.message), ..e }
 }
 
 /// 3624
