@@ -153,6 +153,11 @@ pub trait VirtualTable: Send + Sync {
     fn parameters(&self) -> Option<Vec<ParameterInfo>> {
         None
     }
+    /// The mask of a column, by position, that shows a masked column of a table as it is.
+    fn mask(&self, column: usize) -> Option<crate::bind::mask::Mask> {
+        let _ = column;
+        None
+    }
     /// A guess of the number of rows, for the planner.
     fn row_count_estimate(&self) -> u64 {
         100

@@ -1,6 +1,8 @@
 //! The threads that follow commits: one that has captured changes told ([`keel_sql::capture`]), one that has changed rows indexed
 //! ([`keel_sql::full_text`]). Each works when a commit rings, and every second.
 
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -9,12 +11,16 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use keel_sql::Engine;
 use keel_sql::capture::Bell;
-use keel_types::error::Result as SqlResult;
+use keel_types::SqlError;
 
 use crate::errorlog::ErrorLog;
 
 /// How long it waits for a ring. Who has become primary finds what waits within this time.
 const REST: Duration = Duration::from_secs(1);
+/// How long the same failure is not said again.
+const AGAIN: Duration = Duration::from_secs(60 * 60);
+/// So many different ones are said in that time.
+const SAID_MAX: usize = 1000;
 /// How long its end is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -22,8 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Chore {
     thread: &'static str,
     bell: fn(&Engine) -> &Bell,
-    /// Does all that waits.
-    work: fn(&Arc<Engine>, &dyn Fn() -> bool) -> SqlResult<()>,
+    /// Does what waits, or some of it and rings again; says what went wrong.
+    work: fn(&Arc<Engine>, &dyn Fn() -> bool) -> Vec<SqlError>,
     /// Who says in the error log what went wrong, and what that was.
     source: &'static str,
     failed: &'static str,
@@ -33,7 +39,9 @@ pub struct Chore {
 pub static TELLING: Chore = Chore {
     thread: "change teller",
     bell: |engine| &engine.capture_bell,
-    work: |engine, stopping| keel_sql::capture::tell_all(engine, stopping),
+    work: |engine, stopping| {
+        keel_sql::capture::tell_all(engine, stopping).err().map(|e| *e).into_iter().collect()
+    },
     source: "Capture",
     failed: "Captured changes were not told",
 };
@@ -84,18 +92,66 @@ impl Teller {
 
 fn run(chore: &Chore, engine: &Arc<Engine>, log: &ErrorLog, stopping: &AtomicBool) {
     let stopping = || stopping.load(Ordering::Acquire);
-    let mut said = 0;
+    let mut said = Said::default();
     while !stopping() {
         (chore.bell)(engine).wait(REST);
-        match (chore.work)(engine, &stopping) {
-            // The same every second is said once.
-            Err(e) if e.number != said => {
-                said = e.number;
-                let text = format!("{}: error {}, {}", chore.failed, e.number, e.message);
+        let failed = guarded(|| (chore.work)(engine, &stopping));
+        for text in failed.into_iter().map(|what| format!("{}: {what}", chore.failed)) {
+            if said.is_new(&text, Instant::now()) {
                 log.entry(chore.source, &text);
             }
-            Err(_) => {}
-            Ok(()) => said = 0,
         }
+    }
+}
+
+/// Does work, and puts what went wrong in words. A panic is one of these things, and not the end of the thread.
+fn guarded(work: impl FnOnce() -> Vec<SqlError>) -> Vec<String> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(failed) => failed.iter().map(|e| format!("error {}, {}", e.number, e.message)).collect(),
+        Err(panic) => {
+            let what = panic.downcast_ref::<String>().map(String::as_str);
+            let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            vec![format!("a system assertion check has failed: {what}")]
+        }
+    }
+}
+
+/// What was said, and when: the same every second is said once an hour.
+#[derive(Default)]
+struct Said(HashMap<String, Instant>);
+
+impl Said {
+    /// Whether a text is to be said at a time.
+    fn is_new(&mut self, text: &str, now: Instant) -> bool {
+        self.0.retain(|_, said| now.saturating_duration_since(*said) < AGAIN);
+        let new = self.0.len() < SAID_MAX && !self.0.contains_key(text);
+        if new {
+            self.0.insert(text.to_owned(), now);
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_said() {
+        assert_eq!(guarded(|| panic!("no {}", "way")), ["a system assertion check has failed: no way"]);
+        let failed = || vec![*SqlError::new(824, 24, 2, "torn"), *SqlError::new(1222, 16, 45, "late")];
+        assert_eq!(guarded(failed), ["error 824, torn", "error 1222, late"]);
+        assert!(guarded(Vec::new).is_empty());
+    }
+
+    #[test]
+    fn the_same_is_said_once_an_hour() {
+        let (mut said, start) = (Said::default(), Instant::now());
+        let mut at = |text: &str, seconds: u64| said.is_new(text, start + Duration::from_secs(seconds));
+        assert!(at("one", 0));
+        assert!(at("other", 1));
+        assert!(!at("one", 2) && !at("other", 3599));
+        assert!(at("one", 3600));
+        assert!(!at("other", 3600) && at("other", 3601));
     }
 }

@@ -9,13 +9,18 @@
 //!   term      := word | '"' phrase '"' | '"' words '*"'
 //! ```
 //!
-//! An asterisk makes a prefix only inside of quotation marks; outside it is passed over, as in the product. Conditions are as deep as
-//! [`DEPTH_MAX`] at most.
+//! An asterisk makes a prefix only inside of quotation marks; outside it is passed over, as in the product. Conditions are as long as
+//! [`LENGTH_MAX`] and as deep as [`DEPTH_MAX`] at most. Only parentheses make a tree deeper: what AND and OR join stands side by side in it, so that
+//! whoever goes through a tree may do so by recursion.
 
 use std::fmt;
 
+/// Longest condition, in UTF-16 units: that of an `nvarchar`, as which the product takes them.
+pub const LENGTH_MAX: usize = 4000;
 /// Deepest nesting of parentheses.
 pub const DEPTH_MAX: usize = 100;
+/// Most terms of a NEAR, as in the product.
+pub const NEAR_MAX: usize = 64;
 
 /// A word or phrase, as it was written, without its quotation marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +64,15 @@ pub enum Condition {
     Near(Near),
     /// ISABOUT: any of these, each with what it counts for the rank.
     Weighted(Vec<(Condition, f64)>),
-    /// Both.
-    And(Box<Condition>, Box<Condition>),
-    /// The first without the second.
-    AndNot(Box<Condition>, Box<Condition>),
-    /// Either.
-    Or(Box<Condition>, Box<Condition>),
+    /// Every one of the first, of which there is one at least, and none of the others.
+    All {
+        /// Behind AND, and the first.
+        of: Vec<Condition>,
+        /// Behind AND NOT.
+        but: Vec<Condition>,
+    },
+    /// Any of them.
+    Any(Vec<Condition>),
 }
 
 /// Why a text is no condition.
@@ -74,6 +82,8 @@ pub enum ConditionError {
     Empty,
     /// It cannot be read from this part on (7630).
     Syntax(String),
+    /// It is longer than [`LENGTH_MAX`] (7630).
+    Long,
     /// A weight that is not between 0 and 1 (7632).
     Weight,
 }
@@ -83,6 +93,7 @@ impl fmt::Display for ConditionError {
         match self {
             ConditionError::Empty => f.write_str("empty"),
             ConditionError::Syntax(near) => write!(f, "syntax error near '{near}'"),
+            ConditionError::Long => f.write_str("too long"),
             ConditionError::Weight => f.write_str("weight out of range"),
         }
     }
@@ -123,8 +134,15 @@ impl Token {
     }
 }
 
+/// Refuses a condition, or a text of FREETEXT, that is longer than [`LENGTH_MAX`].
+pub fn check_length(text: &str) -> Result<()> {
+    let long = text.encode_utf16().nth(LENGTH_MAX).is_some();
+    if long { Err(ConditionError::Long) } else { Ok(()) }
+}
+
 /// Reads a condition of CONTAINS.
 pub fn parse(text: &str) -> Result<Condition> {
+    check_length(text)?;
     let tokens = tokens(text)?;
     if tokens.is_empty() {
         return Err(ConditionError::Empty);
@@ -224,23 +242,24 @@ impl Parser {
         if self.depth > DEPTH_MAX {
             return Err(self.unexpected());
         }
-        let mut left = self.all()?;
+        let first = self.all()?;
+        let mut any = vec![first];
         while self.eat(&Token::Or) {
-            left = Condition::Or(Box::new(left), Box::new(self.all()?));
+            any.push(self.all()?);
         }
         self.depth -= 1;
-        Ok(left)
+        Ok(if any.len() == 1 { any.remove(0) } else { Condition::Any(any) })
     }
 
     fn all(&mut self) -> Result<Condition> {
-        let mut left = self.part()?;
+        let first = self.part()?;
+        let (mut of, mut but) = (vec![first], Vec::new());
         while self.eat(&Token::And) {
-            left = match self.eat(&Token::Not) {
-                true => Condition::AndNot(Box::new(left), Box::new(self.part()?)),
-                false => Condition::And(Box::new(left), Box::new(self.part()?)),
-            };
+            let others = if self.eat(&Token::Not) { &mut but } else { &mut of };
+            others.push(self.part()?);
         }
-        Ok(left)
+        let alone = of.len() == 1 && but.is_empty();
+        Ok(if alone { of.remove(0) } else { Condition::All { of, but } })
     }
 
     fn part(&mut self) -> Result<Condition> {
@@ -262,6 +281,9 @@ impl Parser {
         let first = self.term()?;
         let mut terms = vec![first];
         while self.eat(&Token::Sign('~')) || self.eat_word("NEAR") {
+            if terms.len() == NEAR_MAX {
+                return Err(self.unexpected());
+            }
             terms.push(self.term()?);
         }
         Ok(match terms.len() {
@@ -357,7 +379,7 @@ impl Parser {
         } else {
             near.terms = self.list(Parser::term)?;
         }
-        if near.terms.len() < 2 {
+        if !(2..=NEAR_MAX).contains(&near.terms.len()) {
             return Err(self.unexpected());
         }
         self.expect(')')?;
@@ -401,11 +423,26 @@ impl fmt::Display for Condition {
                 }
                 f.write_str(")")
             }
-            Condition::And(left, right) => write!(f, "({left} AND {right})"),
-            Condition::AndNot(left, right) => write!(f, "({left} AND NOT {right})"),
-            Condition::Or(left, right) => write!(f, "({left} OR {right})"),
+            Condition::All { of, but } => {
+                f.write_str("(")?;
+                write_joined(f, of, " AND ")?;
+                but.iter().try_for_each(|part| write!(f, " AND NOT {part}"))?;
+                f.write_str(")")
+            }
+            Condition::Any(parts) => {
+                f.write_str("(")?;
+                write_joined(f, parts, " OR ")?;
+                f.write_str(")")
+            }
         }
     }
+}
+
+fn write_joined(f: &mut fmt::Formatter<'_>, parts: &[Condition], between: &str) -> fmt::Result {
+    parts
+        .iter()
+        .enumerate()
+        .try_for_each(|(n, part)| write!(f, "{}{part}", if n == 0 { "" } else { between }))
 }
 
 impl fmt::Display for Term {
@@ -448,6 +485,7 @@ pub(crate) mod tests {
         check(r#""wor*" or x"#, r#"("wor*" OR "x")"#);
         check("a and b or c and not d", r#"(("a" AND "b") OR ("c" AND NOT "d"))"#);
         check("a & b | c &! d", r#"(("a" AND "b") OR ("c" AND NOT "d"))"#);
+        check("a and b and not c and d or e or f", r#"(("a" AND "b" AND "d" AND NOT "c") OR "e" OR "f")"#);
         check("a and (b or c)", r#"("a" AND ("b" OR "c"))"#);
         check("a NEAR b ~ c", r#""a" NEAR "b" NEAR "c""#);
         check("near(a, \"b c\")", r#"NEAR(("a", "b c"), MAX, FALSE)"#);
@@ -472,8 +510,27 @@ pub(crate) mod tests {
         check("NEAR(a)", "syntax error near ')'");
         check("isabout(a weight(1.5))", "weight out of range");
         check("isabout(a weight(x))", "syntax error near 'x'");
-        check(&"(".repeat(5000), "syntax error near '('");
-        check(&"isabout(".repeat(5000), "syntax error near 'isabout'");
+        check(&"(".repeat(4000), "syntax error near '('");
+        check(&"isabout(".repeat(500), "syntax error near 'isabout'");
+        check(&"x".repeat(4001), "too long");
+        check(&"a|".repeat(1_000_000), "too long");
+        let near = |terms: usize| format!("near({})", vec!["a"; terms].join(","));
+        assert!(parse(&near(64)).is_ok());
+        check(&near(65), "syntax error near ')'");
+        check(&vec!["a"; 65].join("~"), "syntax error near 'a'");
+    }
+
+    /// A million operands of one AND or OR are no deeper than two: they are written and dropped.
+    #[test]
+    fn wide_conditions() {
+        let many = || vec![Condition::Term(Term { text: "a".to_owned(), prefix: false }); 1_000_000];
+        assert_eq!(Condition::Any(many()).to_string().matches(" OR ").count(), 999_999);
+        assert_eq!(
+            Condition::All { of: many(), but: many() }.to_string().matches(" AND ").count(),
+            1_999_999
+        );
+        let widest = parse(&vec!["a"; 2000].join("&"));
+        assert!(matches!(widest, Ok(Condition::All { of, .. }) if of.len() == 2000));
     }
 
     /// Conditions over a few words, two levels deep.
@@ -498,22 +555,12 @@ pub(crate) mod tests {
             1 => forms.prop_map(|terms| Condition::Forms(Forms::Inflectional, terms)),
         ];
         leaf.prop_recursive(3, 8, 2, |inner| {
-            let pair = (inner.clone(), inner.clone());
-            let boxed = |(a, b): (Condition, Condition)| (Box::new(a), Box::new(b));
-            let weighted = prop::collection::vec((inner, 0_u8..=4), 1..3);
+            let some = |least: usize| prop::collection::vec(inner.clone(), least..4);
+            let weighted = prop::collection::vec((inner.clone(), 0_u8..=4), 1..3);
+            let all = (some(1), some(0)).prop_filter("two at least", |(of, but)| of.len() + but.len() > 1);
             prop_oneof![
-                pair.clone().prop_map(move |p| {
-                    let (a, b) = boxed(p);
-                    Condition::And(a, b)
-                }),
-                pair.clone().prop_map(move |p| {
-                    let (a, b) = boxed(p);
-                    Condition::AndNot(a, b)
-                }),
-                pair.prop_map(move |p| {
-                    let (a, b) = boxed(p);
-                    Condition::Or(a, b)
-                }),
+                all.prop_map(|(of, but)| Condition::All { of, but }),
+                some(2).prop_map(Condition::Any),
                 weighted.prop_map(|parts| {
                     Condition::Weighted(parts.into_iter().map(|(c, w)| (c, f64::from(w) / 4.0)).collect())
                 }),

@@ -5,6 +5,9 @@
 
 use quick_xml::events::Event;
 
+/// Bytes of a document, or of a text, that are read at most.
+pub const LENGTH_MAX: usize = 64 << 20;
+
 /// How a kind of document is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -64,13 +67,31 @@ pub fn types() -> impl Iterator<Item = &'static str> {
     TYPES.iter().map(|(extension, _)| *extension)
 }
 
-/// The text of a document; `None` when documents of that extension are not read. The extension may lack its dot.
+/// The part of a text that is read.
+#[must_use]
+pub fn beginning(text: &str) -> &str {
+    beginning_of_text(text, LENGTH_MAX)
+}
+
+fn beginning_of_text(text: &str, length_max: usize) -> &str {
+    text.get(..text.floor_char_boundary(length_max)).unwrap_or_default()
+}
+
+/// The same of bytes that are a text in UTF-8, perhaps.
+fn beginning_of_bytes(document: &[u8], length_max: usize) -> &[u8] {
+    let within = |at: &usize| document.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    let end = (length_max.saturating_sub(3)..=length_max).rev().find(|at| !within(at)).unwrap_or(length_max);
+    document.get(..end).unwrap_or(document)
+}
+
+/// The text of a document, of which [`LENGTH_MAX`] bytes are read; `None` when documents of that extension are not read. The extension may
+/// lack its dot.
 #[must_use]
 pub fn text_of(extension: &str, document: &[u8]) -> Option<String> {
     let extension = extension.trim().to_ascii_lowercase();
     let extension = extension.trim_start_matches('.');
     let (_, kind) = TYPES.iter().find(|(known, _)| known.get(1..) == Some(extension))?;
-    let text = decoded(document);
+    let text = decoded(beginning_of_bytes(document, LENGTH_MAX));
     Some(match kind {
         Kind::Text => text,
         Kind::Html => html(&text),
@@ -152,6 +173,16 @@ mod tests {
         let text = text_of(extension, document);
         let words = text.as_deref().map(|t| t.split_whitespace().collect::<Vec<_>>().join(" "));
         assert_eq!(words.as_deref(), expected);
+    }
+
+    #[test]
+    fn beginnings_end_between_characters() {
+        let all = [(0, ""), (1, "a"), (2, "a"), (3, "a"), (4, "a€"), (5, "a€b"), (9, "a€b")];
+        for (length, expected) in all {
+            assert_eq!(beginning_of_text("a€b", length), expected);
+            assert_eq!(beginning_of_bytes("a€b".as_bytes(), length), expected.as_bytes());
+        }
+        assert_eq!(beginning_of_bytes(&[0x80; 9], 5), [0x80; 5]);
     }
 
     #[test]

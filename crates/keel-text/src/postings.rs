@@ -42,7 +42,7 @@ pub fn encode(postings: &[Posting]) -> Vec<u8> {
             Stored { document, positions: posting.positions.iter().map(difference).collect() }
         })
         .collect();
-    postcard::to_allocvec(&stored).unwrap_or_default()
+    postcard::to_allocvec(&stored).unwrap_or_else(|e| unreachable!("a vector takes whatever is written: {e}"))
 }
 
 /// The way back, for a chunk whose first document is `first`; `None` for what nobody has written.

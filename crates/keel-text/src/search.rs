@@ -31,6 +31,8 @@ pub trait Index {
     fn postings(&mut self, column: i32, slot: &Slot, reading: &Reading) -> Result<Vec<Posting>, Self::Error>;
     /// How many documents there are.
     fn documents(&self) -> u64;
+    /// Asked again and again while lists are read and compared: an error ends the search.
+    fn look_up(&mut self) -> Result<(), Self::Error>;
 }
 
 /// What is searched.
@@ -86,12 +88,11 @@ impl Search {
             }
             let (phrases, noise) = part.column.reading.free(text);
             part.noise |= noise;
-            let mut all = None;
+            let mut any = Any::default();
             for phrase in &phrases {
-                let found = part.phrase(phrase, index)?;
-                all = either(all, found);
+                any.add(part.phrase(phrase, index)?);
             }
-            Ok(all)
+            Ok(any.end())
         })
     }
 
@@ -146,36 +147,50 @@ impl Evaluation<'_> {
                 self.phrase(&phrase, index)
             }
             Condition::Forms(kind, terms) => {
-                let mut all = None;
+                let mut any = Any::default();
                 for term in terms {
                     let phrase = reading.phrase(term, kind.how());
-                    let found = self.phrase(&phrase, index)?;
-                    all = either(all, found);
+                    any.add(self.phrase(&phrase, index)?);
                 }
-                Ok(all)
+                Ok(any.end())
             }
             Condition::Near(near) => self.near(near, index),
             Condition::Weighted(parts) => {
-                let mut all = None;
+                let mut any = Any::default();
                 for (part, weight) in parts {
                     let found = self.condition(part, index)?;
-                    all = either(all, found.map(|hits| hits.weighted(*weight)));
+                    any.add(found.map(|hits| hits.weighted(*weight)));
                 }
-                Ok(all)
+                Ok(any.end())
             }
-            Condition::And(left, right) => {
-                let (left, right) = (self.condition(left, index)?, self.condition(right, index)?);
-                Ok(self.both(left, right))
-            }
-            Condition::AndNot(left, right) => {
-                let (left, right) = (self.condition(left, index)?, self.condition(right, index)?);
-                Ok(left.map(|left| left.without(right.as_ref())))
-            }
-            Condition::Or(left, right) => {
-                let (left, right) = (self.condition(left, index)?, self.condition(right, index)?);
-                Ok(either(left, right))
+            Condition::All { of, but } => self.all(of, but, index),
+            Condition::Any(parts) => {
+                let mut any = Any::default();
+                for part in parts {
+                    any.add(self.condition(part, index)?);
+                }
+                Ok(any.end())
             }
         }
+    }
+
+    fn all<I: Index>(
+        &mut self,
+        of: &[Condition],
+        but: &[Condition],
+        index: &mut I,
+    ) -> Result<Part, I::Error> {
+        let Some((first, others)) = of.split_first() else { return Ok(None) };
+        let mut found = self.condition(first, index)?;
+        for part in others {
+            let other = self.condition(part, index)?;
+            found = self.both(found, other);
+        }
+        for part in but {
+            let other = self.condition(part, index)?;
+            found = found.map(|found| found.without(other.as_ref()));
+        }
+        Ok(found)
     }
 
     fn both(&self, left: Part, right: Part) -> Part {
@@ -200,6 +215,7 @@ impl Evaluation<'_> {
     fn occurrences<I: Index>(&self, phrase: &Phrase, index: &mut I) -> Result<Vec<Posting>, I::Error> {
         let mut found: Option<Vec<Posting>> = None;
         for slot in &phrase.slots {
+            index.look_up()?;
             let of_slot = index.postings(self.column.id, slot, &self.column.reading)?;
             found = Some(match found {
                 None => of_slot,
@@ -237,6 +253,7 @@ impl Evaluation<'_> {
         };
         let mut spans = Vec::new();
         for document in common {
+            index.look_up()?;
             let of_terms: Vec<(&[u32], u32)> =
                 terms.iter().map(|(postings, length)| (positions_in(postings, document), *length)).collect();
             let between = match near.ordered {
@@ -291,13 +308,45 @@ impl Hits {
     }
 }
 
-fn either(left: Part, right: Part) -> Part {
-    match (left, right) {
-        (Some(left), Some(right)) => Some(Hits {
-            weight: left.weight + right.weight,
-            documents: merged(&left.documents, &right.documents, |a, b| a + b),
-        }),
-        (left, right) => left.or(right),
+/// So many documents are put together at once, however few there were before.
+const TOGETHER_MIN: usize = 4096;
+
+/// Parts any of which will do. Their lists are put together whenever as much has come as there was: so many short lists do not have a long one
+/// read for each, and all of them take no more room than what they find, twice.
+#[derive(Default)]
+struct Any {
+    /// A part was not of stop words alone.
+    some: bool,
+    weight: f64,
+    /// In order and each once as far as `together` goes.
+    documents: Vec<(Document, f64)>,
+    together: usize,
+}
+
+impl Any {
+    fn add(&mut self, part: Part) {
+        let Some(hits) = part else { return };
+        self.some = true;
+        self.weight += hits.weight;
+        self.documents.extend(hits.documents);
+        if self.documents.len() > 2 * self.together.max(TOGETHER_MIN) {
+            self.put_together();
+        }
+    }
+
+    fn put_together(&mut self) {
+        self.documents.sort_by_key(|(document, _)| *document);
+        self.documents.dedup_by(|(next, more), (document, score)| {
+            let same = next == document;
+            *score += if same { *more } else { 0.0 };
+            same
+        });
+        self.together = self.documents.len();
+    }
+
+    fn end(mut self) -> Part {
+        self.put_together();
+        self.some.then_some(Hits { weight: self.weight, documents: self.documents })
     }
 }
 
@@ -366,28 +415,36 @@ fn positions_in(postings: &[Posting], document: Document) -> &[u32] {
 }
 
 /// The fewest words between the first and the last of one occurrence of each term, the terms' own words not counted. Terms are
-/// their beginnings and how far their last word is behind the first.
+/// their beginnings and how far their last word is behind the first. No two terms are the same words of the text.
 fn closest(terms: &[(&[u32], u32)]) -> Option<u32> {
-    let mut all: Vec<(u32, usize)> = Vec::new();
-    for (term, (positions, _)) in terms.iter().enumerate() {
-        all.extend(positions.iter().map(|p| (*p, term)));
-    }
-    all.sort_unstable();
+    // Where two terms can be the same words, the occurrences of one are among the other's: who has fewer chooses first.
+    let mut terms = terms.to_vec();
+    terms.sort_by_key(|(positions, _)| positions.len());
+    let mut firsts: Vec<u32> = terms.iter().flat_map(|(positions, _)| positions.iter().copied()).collect();
+    firsts.sort_unstable();
+    firsts.dedup();
     let own: u32 = terms.iter().map(|(_, length)| length + 1).sum();
-    let mut latest: Vec<Option<u32>> = vec![None; terms.len()];
     let mut best: Option<u32> = None;
-    for (position, term) in all {
-        if let Some(latest) = latest.get_mut(term) {
-            *latest = Some(position);
-        }
-        // With one of each so far, the latest of each is the narrowest that ends here.
-        let Some(starts) = latest.iter().copied().collect::<Option<Vec<u32>>>() else { continue };
-        let ends = starts.iter().zip(terms).map(|(start, (_, length))| start.saturating_add(*length));
-        let (Some(first), Some(last)) = (starts.iter().min(), ends.max()) else { continue };
+    for first in firsts {
+        let Some(last) = end_from(&terms, first) else { break };
         let between = (last - first + 1).saturating_sub(own);
         best = Some(best.map_or(between, |b| b.min(between)));
+        if between == 0 {
+            break;
+        }
     }
     best
+}
+
+/// Where the last of the terms ends when each is its next occurrence from a position on that is no other's.
+fn end_from(terms: &[(&[u32], u32)], first: u32) -> Option<u32> {
+    let mut taken: Vec<(u32, u32)> = Vec::with_capacity(terms.len());
+    for (positions, length) in terms {
+        let next = positions.partition_point(|p| *p < first);
+        let mut behind = positions.iter().skip(next).map(|p| (*p, *length));
+        taken.push(behind.find(|occurrence| !taken.contains(occurrence))?);
+    }
+    taken.iter().map(|(start, length)| start.saturating_add(*length)).max()
 }
 
 /// The same of terms one behind the other.

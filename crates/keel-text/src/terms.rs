@@ -8,11 +8,11 @@ use std::collections::HashSet;
 /// How texts of a column, and conditions for it, are read.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// The column's or the query's language.
+    /// The column's language, whose stems its words were indexed by.
     pub language: &'static Language,
     /// ACCENT_SENSITIVITY of the index.
     pub accents: Accents,
-    /// Stop words of the language, folded.
+    /// Stop words of that language or of the query's, folded.
     pub stops: HashSet<String>,
 }
 

@@ -67,6 +67,11 @@ exec sys.sp_keel_fulltext_wait
 select count(*) as n from containstable(dbo.item, t, N'plum')
 select crawl_type_desc, has_crawl_completed from sys.fulltext_indexes
 GO
+-- What nobody tracks is not read anew when the index is enabled again.
+alter fulltext index on dbo.item disable
+alter fulltext index on dbo.item enable
+select is_enabled, (select count(*) from containstable(dbo.item, t, N'plum')) as n, fulltextcatalogproperty('c', 'PopulateStatus') as status from sys.fulltext_indexes
+GO
 -- Many rows: several transactions, the words of all.
 create table dbo.many (id int not null constraint pk_many primary key, t varchar(100))
 insert dbo.many select value, 'row ' + convert(varchar(10), value) + ' common ' + case when value % 1000 = 0 then 'rare' else '' end from generate_series(1, 9000)

@@ -203,6 +203,20 @@ GO
 select lcid, name from sys.fulltext_languages where lcid in (0, 1031, 1033, 2057)
 select document_type from sys.fulltext_document_types where document_type like '.h%'
 GO
+-- The column of the key is never NULL, and nobody sees another value of it.
+create table dbo.keyed (id int not null, k varchar(10) not null, hidden int masked with (function = 'default()') not null, t varchar(20))
+create unique index uq_k on dbo.keyed (k)
+create unique index uq_hidden on dbo.keyed (hidden)
+create fulltext index on dbo.keyed (t) key index uq_hidden
+GO
+create fulltext index on dbo.keyed (t) key index uq_k
+alter table dbo.keyed alter column k varchar(10) null
+GO
+alter table dbo.keyed alter column k varchar(10)
+GO
+alter table dbo.keyed alter column k varchar(20) not null
+drop table dbo.keyed
+GO
 -- The table is emptied, the index is dropped.
 truncate table dbo.item
 select fulltextcatalogproperty('fruit', 'ItemCount') as none

@@ -42,6 +42,63 @@ drop fulltext catalog d
 GO
 revert
 GO
+-- The key is read by who is told it; what an index holds is for who may read all of its columns.
+create user narrow without login
+create user broad without login
+grant select on dbo.item (t, secret) to narrow
+grant select on dbo.item to broad
+deny select on dbo.item (id) to broad
+GO
+execute as user = 'narrow'
+select [rank] / 2000 as r from containstable(dbo.item, t, 'red')
+GO
+select display_term, document_count from sys.dm_fts_index_keywords(db_id(), object_id('dbo.item')) where display_term in ('apple', 'one') order by 1
+GO
+select display_term from sys.dm_fts_index_keywords_by_document(db_id(), object_id('dbo.item'))
+GO
+revert
+execute as user = 'broad'
+select [key] from freetexttable(dbo.item, t, 'red')
+GO
+select count(*) as n from sys.dm_fts_index_keywords(db_id(), object_id('dbo.item'))
+select count(*) as n from sys.dm_fts_index_keywords_by_document(db_id(), object_id('dbo.item'))
+GO
+revert
+revoke select on dbo.item (id) to broad
+deny select on dbo.item (secret) to broad
+execute as user = 'broad'
+select count(*) as n from sys.dm_fts_index_keywords(db_id(), object_id('dbo.item'))
+GO
+revert
+revoke select on dbo.item (secret) to broad
+grant select on dbo.item to broad
+GO
+-- Masked columns: words of the index are their values; a key that is masked later is shown behind its mask.
+alter table dbo.item alter column secret add masked with (function = 'default()')
+alter table dbo.item alter column id add masked with (function = 'default()')
+execute as user = 'broad'
+select [key] from containstable(dbo.item, t, 'red')
+select i.id, i.t from containstable(dbo.item, t, 'red') f join dbo.item i on i.id = f.[key]
+select i.id, i.t from dbo.item i where contains(t, 'red')
+GO
+select count(*) as n from sys.dm_fts_index_keywords(db_id(), object_id('dbo.item'))
+GO
+revert
+grant unmask on dbo.item (secret) to broad
+execute as user = 'broad'
+select count(*) as n from sys.dm_fts_index_keywords(db_id(), object_id('dbo.item'))
+select count(*) as n from sys.dm_fts_index_keywords_by_document(db_id(), object_id('dbo.item'))
+GO
+revert
+grant unmask on dbo.item (id) to broad
+execute as user = 'broad'
+select [key] from containstable(dbo.item, t, 'red')
+select count(*) as n from sys.dm_fts_index_keywords_by_document(db_id(), object_id('dbo.item'))
+GO
+revert
+alter table dbo.item alter column secret drop masked
+alter table dbo.item alter column id drop masked
+GO
 -- A policy hides rows from searches too.
 create function dbo.visible (@id int) returns table with schemabinding as return select 1 as ok where @id <> 1
 GO
@@ -49,6 +106,13 @@ create security policy dbo.p add filter predicate dbo.visible(id) on dbo.item
 GO
 select id from dbo.item where contains(t, 'apple')
 select [key] from containstable(dbo.item, t, 'apple')
+GO
+-- Words of hidden rows are not shown but to who could drop the policy.
+execute as user = 'broad'
+select count(*) as n from sys.dm_fts_index_keywords(db_id(), object_id('dbo.item'))
+GO
+revert
+select count(*) as n from sys.dm_fts_index_keywords(db_id(), object_id('dbo.item'))
 GO
 drop security policy dbo.p
 -- Triggers of the database are told.

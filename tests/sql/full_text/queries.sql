@@ -59,6 +59,15 @@ select id from dbo.book where contains(body, N'formsof(thesaurus, king)') order 
 select id from dbo.book where freetext(*, N'a server for kings') order by id
 select id from dbo.book where freetext(body, N'"perfect server"') order by id
 GO
+-- The query's language says which are stop words; forms are those of the column's.
+select id from dbo.book where contains(body, N'formsof(inflectional, run)', language 1031) order by id
+select id from dbo.book where freetext(body, N'serving', language N'French') order by id
+select id from dbo.book where contains(body, N'the and king', language N'French') order by id
+GO
+-- Two terms are not the same word.
+select id from dbo.book where contains(body, N'near((king, king), 5)') order by id
+select id from dbo.book where contains(body, N'near((running, "run*"), max)') order by id
+GO
 -- Ranks: what says it more often, or is rarer, comes first.
 select b.id, case when t.[rank] between 1 and 1000 then 'in range' end as r from containstable(dbo.book, body, N'search') t join dbo.book b on b.id = t.[key] order by t.[rank] desc
 select [key] from freetexttable(dbo.book, *, N'database server search', 2) order by [rank] desc

@@ -45,3 +45,15 @@ select name, is_user_defined from sys.types where is_user_defined = 1 order by n
 select name, value from sys.extended_properties order by name
 select name from sys.database_principals where name like 'u%' order by name
 GO
+-- A table is emptied as it is when the lock is granted, with the index that it has got meanwhile.
+-- session a:
+create table emptied (a int not null, b int); insert emptied values (1, 1), (2, 2)
+begin transaction; create unique index late on emptied (b); alter table emptied add c int
+-- session b waits:
+truncate table emptied
+-- session a:
+commit
+-- session b resumes:
+-- session a:
+select i.name, (select count(*) from emptied with (index (late))) as n, col_length('emptied', 'c') as c from sys.indexes i where i.object_id = object_id('emptied') and i.index_id > 0
+GO

@@ -99,6 +99,13 @@ impl Commit {
         self.term == 0 || (self.lsn <= log.hardened() && self.db.gate.lets(self.lsn, self.term))
     }
 
+    /// Whether it is known what became of it: it is durable, or the term in which it was made is over, and the next transaction sees
+    /// whether it was taken along.
+    #[must_use]
+    pub fn is_decided(&self) -> bool {
+        self.is_durable() || self.db.gate.term() != self.term
+    }
+
     /// Bytes of log up to its end that are not durable yet, here or where its group wants them.
     #[must_use]
     pub fn bytes_left(&self) -> u64 {

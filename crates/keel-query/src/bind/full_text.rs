@@ -132,7 +132,7 @@ impl Binder<'_> {
         let def = def.ok_or_else(|| errors::not_full_text_indexed_at(name, &table.name))?;
         let names: Vec<&str> = rows.columns.iter().map(|c| c.text.as_str()).collect();
         let columns = searched_columns(table, &def, &names)?;
-        self.note_searched(&object, table, &columns);
+        self.note_searched(&object, table, &def, &columns);
         let alias = alias.map_or(name, ast::Ident::as_str);
         let args = [Some(&rows.search), rows.language.as_ref(), rows.top.as_ref()];
         let (mut rel, mut sources) =
@@ -159,10 +159,12 @@ impl Binder<'_> {
         Ok(join(JoinKind::Inner, rel, Rel::Get(Box::new(get)), vec![same]))
     }
 
-    /// The columns of a table that a statement searches itself are read by it.
-    fn note_searched(&mut self, object: &ObjectRef, table: &ArcTable, columns: &[i32]) {
+    /// The columns of a table that a statement searches itself are read by it, and so is the key.
+    fn note_searched(&mut self, object: &ObjectRef, table: &ArcTable, def: &FullTextDef, columns: &[i32]) {
+        self.note_masks(table);
         if !self.in_a_module() {
-            self.scope.note_columns(object, columns);
+            let key = def.key_column(table).map(|at| table.columns[at].column_id);
+            self.scope.note_columns(object, &[columns, key.as_slice()].concat());
         }
         if !self.databases.contains(&table.database) {
             self.databases.push(table.database);

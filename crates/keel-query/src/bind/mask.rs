@@ -9,6 +9,7 @@
 //!   the value of a CASE, ISNULL, scalar subquery               that of the one masked value in it
 //!   anything computed of it, counts too                        default() of the result's type
 //!   what a table function makes of it                          default() of each column's type
+//!   the [KEY] of CONTAINSTABLE                                 that of the key's column
 //!   what a condition decides                                   nothing
 //! ```
 //!
@@ -137,7 +138,7 @@ impl Masks {
                 let mask = args.iter().fold(None, |mask, e| Mask::either(mask, self.of(e)));
                 let mask = mask.map(Mask::computed);
                 for at in 0..table.0.columns().len() {
-                    self.put(first_slot + at as Slot, mask.clone());
+                    self.put(first_slot + at as Slot, Mask::either(mask.clone(), table.0.mask(at)));
                 }
             }
             Rel::Values { rows, slots } => {

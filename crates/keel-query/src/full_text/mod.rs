@@ -31,13 +31,14 @@ mod write;
 
 pub use read::{Keyword, KeywordIn, Reader, keywords, size};
 pub use rows::{FullTextTable, Searched, condition_error};
-pub use write::{Batch, compact, forget};
+pub use write::{Amount, Batch, compact, forget};
 
 use crate::catalog::{IndexDef, TableDef};
 use keel_base::TreeId;
 use keel_node::{ReadView, Transaction, TxnError};
 use keel_store::row::{self, RowBuilder};
 use keel_text::language::{self, Language};
+use keel_text::postings::{self, Posting};
 use keel_text::terms::Reading;
 use keel_text::words::Accents;
 use serde::{Deserialize, Serialize};
@@ -225,6 +226,9 @@ pub struct PopulationState {
     /// The clustered index or heap that it reads; `None` before it has begun.
     #[serde(default)]
     pub tree: Option<TreeId>,
+    /// The key of its last row when it began to be read: rows behind that have come since, as others that are changed have. `None` for all.
+    #[serde(default)]
+    pub to: Option<Vec<u8>>,
     /// The second half of an incremental one.
     pub looking_for_gone: bool,
     /// PAUSE.
@@ -240,8 +244,8 @@ pub struct PopulationState {
 /// How far a REORGANIZE is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reorganizing {
-    /// The last word that it has written anew, with its column.
-    pub behind: Option<(String, i32)>,
+    /// The last chunk that it has read: its word, column and first document.
+    pub behind: Option<(String, i32, u64)>,
 }
 
 /// How far the crawl of an index is. Written by who crawls and by who changes the index, under the table's lock.
@@ -273,14 +277,14 @@ pub struct Crawl {
 impl Crawl {
     /// As it stands in a view.
     pub fn read(txn: &Transaction, view: &ReadView, trees: &FullTextTrees) -> Result<Crawl, TxnError> {
-        let row = txn.get(view, trees.documents, &CRAWL)?;
-        let stored = row.as_deref().and_then(|row| serde_json::from_slice(row::column(row, 0)?).ok());
-        Ok(stored.unwrap_or_default())
+        let Some(row) = txn.get(view, trees.documents, &CRAWL)? else { return Ok(Crawl::default()) };
+        let stored = row::column(&row, 0).and_then(|json| serde_json::from_slice(json).ok());
+        stored.ok_or_else(|| damaged(trees.documents))
     }
 
     /// Puts it into the index.
     pub fn write(&self, txn: &mut Transaction, trees: &FullTextTrees) -> Result<(), TxnError> {
-        let json = serde_json::to_vec(self).unwrap_or_default();
+        let json = serde_json::to_vec(self).map_err(|_| damaged(trees.documents))?;
         txn.put_index(trees.documents, &CRAWL, &RowBuilder::build(&[Some(&json)]))
     }
 
@@ -300,9 +304,10 @@ struct Document<'r> {
 }
 
 impl<'r> Document<'r> {
-    fn read(row: &'r [u8]) -> Option<Document<'r>> {
-        let words = row::column(row, 2).map_or(0, number);
-        Some(Document { key: row::column(row, 0)?, value: row::column(row, 1)?, words })
+    fn read(row: &'r [u8], trees: &FullTextTrees) -> Result<Document<'r>, TxnError> {
+        let parts = (row::column(row, 0), row::column(row, 1), row::column(row, 2).and_then(number));
+        let (Some(key), Some(value), Some(words)) = parts else { return Err(damaged(trees.documents)) };
+        Ok(Document { key, value, words })
     }
 
     fn build(&self) -> Vec<u8> {
@@ -310,9 +315,15 @@ impl<'r> Document<'r> {
     }
 }
 
-/// The number at the beginning of bytes.
-fn number(bytes: &[u8]) -> u64 {
-    bytes.get(..NUMBER_LEN).and_then(|b| b.try_into().ok()).map_or(0, u64::from_be_bytes)
+/// What stands in a tree is nothing that anybody has written there (824).
+#[must_use]
+pub fn damaged(tree: TreeId) -> TxnError {
+    TxnError::Corrupt(format!("tree {} of a full-text index holds what is no part of one", tree.0).into())
+}
+
+/// A number that was stored alone.
+fn number(bytes: &[u8]) -> Option<u64> {
+    bytes.try_into().ok().map(u64::from_be_bytes)
 }
 
 /// The key of a chunk of postings.
@@ -325,11 +336,29 @@ fn chunk_key(word: &str, column: i32, first: u64) -> Vec<u8> {
     key
 }
 
-/// Word, column and first number of a chunk's key.
-fn parse_chunk_key(key: &[u8]) -> Option<(&str, i32, u64)> {
-    let (word, behind) = key.split_at_checked(key.len().checked_sub(BEHIND_WORD)?)?;
-    let column = i32::from_be_bytes(behind.get(1..5)?.try_into().ok()?);
-    Some((std::str::from_utf8(word).ok()?, column, number(behind.get(5..)?)))
+/// A chunk of postings as it is stored.
+struct Chunk<'c> {
+    word: &'c str,
+    column: i32,
+    /// First document.
+    first: u64,
+    bytes: &'c [u8],
+}
+
+impl<'c> Chunk<'c> {
+    fn read(key: &'c [u8], row: &'c [u8], trees: &FullTextTrees) -> Result<Chunk<'c>, TxnError> {
+        let parts = || {
+            let (word, behind) = key.split_at_checked(key.len().checked_sub(BEHIND_WORD)?)?;
+            let column = i32::from_be_bytes(behind.get(1..5)?.try_into().ok()?);
+            let (word, first) = (std::str::from_utf8(word).ok()?, number(behind.get(5..)?)?);
+            Some(Chunk { word, column, first, bytes: row::column(row, 0)? })
+        };
+        parts().ok_or_else(|| damaged(trees.postings))
+    }
+
+    fn postings(&self, trees: &FullTextTrees) -> Result<Vec<Posting>, TxnError> {
+        postings::decode(self.first, self.bytes).ok_or_else(|| damaged(trees.postings))
+    }
 }
 
 /// The beginning of the keys of all words with a stem.

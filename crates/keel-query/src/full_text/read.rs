@@ -1,12 +1,11 @@
 //! What an index holds, as a view shows it: postings for a search, words for those who look into it.
 
-use super::{Document, FullTextTrees, chunk_key, parse_chunk_key, stem_key};
+use super::{Chunk, Document, FullTextTrees, chunk_key, damaged, stem_key};
 use crate::context::SessionInfo;
 use crate::errors::{Error, Result};
 use crate::exec::error::txn_error;
 use keel_base::TreeId;
 use keel_node::{Direction, ReadView, Transaction, TxnError};
-use keel_store::row;
 use keel_text::postings::{self, Posting};
 use keel_text::search::Index;
 use keel_text::terms::{How, Reading, Slot};
@@ -38,41 +37,41 @@ impl<'t> Reader<'t> {
     /// Key, stored value of the key and number of words of a document; `None` when it is gone.
     pub fn document<T>(&self, document: u64, read: impl FnOnce(&[u8], &[u8], u64) -> T) -> Result<Option<T>> {
         let row = self.txn.get(self.view, self.trees.documents, &document.to_be_bytes());
-        let row = row.map_err(|e| self.failed(&e))?;
-        Ok(row.as_deref().and_then(Document::read).map(|d| read(d.key, d.value, d.words)))
+        let Some(row) = row.map_err(|e| self.failed(&e))? else { return Ok(None) };
+        let d = Document::read(&row, self.trees).map_err(|e| self.failed(&e))?;
+        Ok(Some(read(d.key, d.value, d.words)))
     }
 
     fn failed(&self, e: &TxnError) -> Error {
         txn_error(e, self.session.session_id())
     }
 
-    /// Everything of a tree between two keys; asked now and then whether to go on.
+    /// Everything of a tree between two keys; it is asked at the beginning and now and then whether to go on.
     fn each(
         &self,
         tree: TreeId,
         (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
-        mut take: impl FnMut(&[u8], &[u8]),
+        mut take: impl FnMut(&[u8], &[u8]) -> std::result::Result<(), TxnError>,
     ) -> Result<()> {
         let cursor = self.txn.scan(self.view, tree, lower, upper, Direction::Forward);
         let mut cursor = cursor.map_err(|e| self.failed(&e))?;
         let mut count = 0_u32;
-        while let Some((key, row)) = cursor.next().map_err(|e| self.failed(&e))? {
-            take(key, &row);
-            count = count.wrapping_add(1);
+        loop {
             if count.is_multiple_of(256) {
                 self.session.look_up()?;
             }
+            count = count.wrapping_add(1);
+            let Some((key, row)) = cursor.next().map_err(|e| self.failed(&e))? else { return Ok(()) };
+            take(key, &row).map_err(|e| self.failed(&e))?;
         }
-        Ok(())
     }
 
     fn word(&self, word: &str, column: i32) -> Result<Vec<Posting>> {
         let (lower, upper) = (chunk_key(word, column, 0), chunk_key(word, column, u64::MAX));
         let mut list = Vec::new();
         self.each(self.trees.postings, (Bound::Included(&lower), Bound::Included(&upper)), |key, row| {
-            let first = parse_chunk_key(key).map_or(0, |(_, _, first)| first);
-            let chunk = row::column(row, 0).unwrap_or_default();
-            list.extend(postings::decode(first, chunk).unwrap_or_default());
+            list.extend(Chunk::read(key, row, self.trees)?.postings(self.trees)?);
+            Ok(())
         })?;
         Ok(list)
     }
@@ -83,12 +82,12 @@ impl<'t> Reader<'t> {
         let upper = upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let mut lists: BTreeMap<String, Vec<Posting>> = BTreeMap::new();
         self.each(self.trees.postings, (Bound::Included(&lower), upper), |key, row| {
-            let Some((word, of, first)) = parse_chunk_key(key) else { return };
-            if of == column {
-                let chunk = row::column(row, 0).unwrap_or_default();
-                let list = lists.entry(word.to_owned()).or_default();
-                list.extend(postings::decode(first, chunk).unwrap_or_default());
+            let chunk = Chunk::read(key, row, self.trees)?;
+            if chunk.column == column {
+                let list = lists.entry(chunk.word.to_owned()).or_default();
+                list.extend(chunk.postings(self.trees)?);
             }
+            Ok(())
         })?;
         Ok(postings::union(lists.into_values().collect()))
     }
@@ -120,7 +119,8 @@ impl<'t> Reader<'t> {
         let mut words = Vec::new();
         self.each(self.trees.forms, (Bound::Included(&lower), upper), |key, _| {
             let word = key.get(lower.len()..).and_then(|word| std::str::from_utf8(word).ok());
-            words.extend(word.map(str::to_owned));
+            words.push(word.ok_or_else(|| damaged(self.trees.forms))?.to_owned());
+            Ok(())
         })?;
         if words.iter().all(|own| own != word) {
             words.push(word.to_owned());
@@ -146,6 +146,10 @@ impl Index for Reader<'_> {
 
     fn documents(&self) -> u64 {
         self.documents
+    }
+
+    fn look_up(&mut self) -> Result<()> {
+        self.session.look_up()
     }
 }
 
@@ -178,12 +182,12 @@ pub fn keywords(reader: &Reader<'_>, mut take: impl FnMut(Keyword)) -> Result<()
     let mut cursor = cursor.map_err(|e| reader.failed(&e))?;
     let mut current: Option<(String, i32, Vec<Posting>)> = None;
     while let Some((key, row)) = cursor.next().map_err(|e| reader.failed(&e))? {
-        let Some((word, column, first)) = parse_chunk_key(key) else { continue };
-        let list = postings::decode(first, row::column(&row, 0).unwrap_or_default()).unwrap_or_default();
+        let chunk = Chunk::read(key, &row, reader.trees).map_err(|e| reader.failed(&e))?;
+        let list = chunk.postings(reader.trees).map_err(|e| reader.failed(&e))?;
         match &mut current {
-            Some((own, of, lists)) if own == word && *of == column => lists.extend(list),
+            Some((own, of, lists)) if own == chunk.word && *of == chunk.column => lists.extend(list),
             _ => {
-                if let Some(done) = current.replace((word.to_owned(), column, list)) {
+                if let Some(done) = current.replace((chunk.word.to_owned(), chunk.column, list)) {
                     reader.keyword(done, &mut take)?;
                 }
             }
@@ -203,11 +207,10 @@ pub fn size(
     let (mut words, mut bytes, mut last) = (0, 0, String::new());
     while let Some((key, row)) = cursor.next()? {
         bytes += (key.len() + row.len()) as u64;
-        if let Some((word, ..)) = parse_chunk_key(key)
-            && word != last
-        {
+        let chunk = Chunk::read(key, &row, trees)?;
+        if chunk.word != last {
             words += 1;
-            word.clone_into(&mut last);
+            chunk.word.clone_into(&mut last);
         }
     }
     Ok((words, bytes))

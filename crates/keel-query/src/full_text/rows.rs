@@ -1,7 +1,8 @@
 //! The rows that CONTAINSTABLE and FREETEXTTABLE stand for: keys of the documents that a search finds, with their ranks.
 
-use super::{Crawl, FullTextDef, Reader, StoplistDef};
+use super::{Crawl, FullTextDef, Reader, StoplistDef, language_of};
 use crate::bind::ArcTable;
+use crate::bind::mask::{self, Mask};
 use crate::context::ExecCtx;
 use crate::errors::{self, Error, Result};
 use crate::exec::error::txn_error;
@@ -11,8 +12,12 @@ use keel_node::{Isolation, ReadView};
 use keel_text::condition::{self, ConditionError};
 use keel_text::language;
 use keel_text::search::{self, Column, Search};
+use keel_text::terms::Reading;
 use keel_types::{SqlType, Value, column};
 use std::sync::Arc;
+
+/// Characters that an error tells of a condition that is too long.
+const BEYOND_MAX: usize = 100;
 
 /// What a search looks into, as the statement names it.
 pub struct Searched {
@@ -52,8 +57,10 @@ impl FullTextTable {
     fn search(&self, lcid: Option<i32>, transform_noise: bool) -> Search {
         let of = &self.searched;
         let column = |id: &i32| {
-            let lcid = lcid.or(of.def.column(*id).map(|c| c.language)).unwrap_or(language::NEUTRAL);
-            Column { id: *id, reading: of.def.reading(lcid, of.stoplist.as_deref()) }
+            // Words are found by the stems that they were indexed by: the query's language says which are stop words.
+            let own = of.def.column(*id).map_or(language::NEUTRAL, |c| c.language);
+            let reading = of.def.reading(lcid.unwrap_or(own), of.stoplist.as_deref());
+            Column { id: *id, reading: Reading { language: language_of(own), ..reading } }
         };
         Search { columns: of.columns.iter().map(column).collect(), transform_noise }
     }
@@ -78,7 +85,10 @@ impl FullTextTable {
                 let condition = condition::parse(text).map_err(|e| condition_error(&e, text))?;
                 search.contains(&condition, &mut reader)?
             }
-            false => search.free(text, &mut reader)?,
+            false => {
+                condition::check_length(text).map_err(|e| condition_error(&e, text))?;
+                search.free(text, &mut reader)?
+            }
         };
         if found.noise {
             session.notice(&errors::noise_words());
@@ -86,6 +96,7 @@ impl FullTextTable {
         let average = crawl.average();
         let mut rows = Vec::with_capacity(found.documents.len());
         for (document, score) in found.documents {
+            session.look_up()?;
             let row = reader.document(document, |_, value, words| {
                 (column::decode(value, &self.key_type), search::rank(score, words, average))
             })?;
@@ -101,6 +112,11 @@ pub fn condition_error(e: &ConditionError, condition: &str) -> Error {
     match e {
         ConditionError::Empty => errors::empty_search(),
         ConditionError::Syntax(near) => errors::search_syntax(near, condition),
+        ConditionError::Long => {
+            let end: String = condition.chars().skip(condition::LENGTH_MAX).take(BEYOND_MAX).collect();
+            let told: String = condition.chars().take(BEYOND_MAX).collect();
+            errors::search_syntax(&end, &told)
+        }
         ConditionError::Weight => errors::search_weight(),
     }
 }
@@ -128,6 +144,12 @@ fn lcid_of(term: &Value) -> Result<Option<i32>> {
 impl VirtualTable for FullTextTable {
     fn columns(&self) -> &[VirtualColumn] {
         &self.columns
+    }
+
+    fn mask(&self, column: usize) -> Option<Mask> {
+        let of = &self.searched;
+        let key = of.def.key_column(&of.table).filter(|_| column == 0)?;
+        mask::of_table(&of.table).into_iter().find(|(at, _)| *at == key).map(|(_, mask)| mask)
     }
 
     /// Searches find little, most of the time.

@@ -4,7 +4,7 @@
 //! it, so that an index that grows by single rows does not end as a chunk for each: a chunk below [`SMALL`] bytes is written anew
 //! with what is added, and none gets much larger than [`LARGE`].
 
-use super::{Crawl, Document, FullTextDef, FullTextTrees, chunk_key, number, parse_chunk_key, stem_key};
+use super::{Chunk, Crawl, Document, FullTextDef, FullTextTrees, chunk_key, damaged, number, stem_key};
 use keel_node::{Direction, ReadView, Transaction, TxnError};
 use keel_store::row::{self, RowBuilder};
 use keel_text::postings::{self, Posting};
@@ -69,7 +69,7 @@ impl<'d> Batch<'d> {
                 }
                 let (first, mut all) = match before {
                     Some((first, chunk)) if chunk.len() < SMALL => {
-                        (Some(first), postings::decode(first, &chunk).unwrap_or_default())
+                        (Some(first), decoded(self.trees, first, &chunk)?)
                     }
                     _ => (None, Vec::new()),
                 };
@@ -126,8 +126,12 @@ fn last_chunk(
     let (lower, upper) = (Bound::Included(&lower[..]), Bound::Included(&upper[..]));
     let mut cursor = txn.scan(view, trees.postings, lower, upper, Direction::Reverse)?;
     let Some((key, row)) = cursor.next()? else { return Ok(None) };
-    let first = parse_chunk_key(key).map_or(0, |(_, _, first)| first);
-    Ok(row::column(&row, 0).map(|chunk| (first, chunk.to_vec())))
+    let chunk = Chunk::read(key, &row, trees)?;
+    Ok(Some((chunk.first, chunk.bytes.to_vec())))
+}
+
+fn decoded(trees: &FullTextTrees, first: u64, chunk: &[u8]) -> Result<Vec<Posting>, TxnError> {
+    postings::decode(first, chunk).ok_or_else(|| damaged(trees.postings))
 }
 
 /// Writes postings as chunks. `first` is the first document of a chunk that they replace, which has the same first one.
@@ -170,11 +174,9 @@ pub fn forget(
     key: &[u8],
 ) -> Result<bool, TxnError> {
     let Some(row) = txn.get(view, trees.keys, key)? else { return Ok(false) };
-    let document = row::column(&row, 0).map_or(0, number).to_be_bytes();
-    let words = match txn.get(view, trees.documents, &document)? {
-        Some(row) => Document::read(&row).map_or(0, |d| d.words),
-        None => 0,
-    };
+    let document = row::column(&row, 0).and_then(number).ok_or_else(|| damaged(trees.keys))?.to_be_bytes();
+    let stored = txn.get(view, trees.documents, &document)?.ok_or_else(|| damaged(trees.documents))?;
+    let words = Document::read(&stored, trees)?.words;
     crawl.documents = crawl.documents.saturating_sub(1);
     crawl.words = crawl.words.saturating_sub(words);
     txn.delete_index(trees.documents, &document)?;
@@ -182,78 +184,93 @@ pub fn forget(
     Ok(true)
 }
 
-/// Writes the chunks of some words anew, without documents that are gone: those behind `from`, until `chunks_max` were read. Says
-/// behind which word to go on; `None` at the end.
+/// How much of an index is compacted in one transaction, about.
+#[derive(Clone, Copy)]
+pub struct Amount {
+    /// Chunks that are read.
+    pub chunks: usize,
+    /// Their bytes.
+    pub bytes: usize,
+}
+
+/// A chunk's word, column and first document.
+type ChunkPlace = (String, i32, u64);
+
+/// Writes chunks anew, without documents that are gone, and small ones of the same word as one: those behind `from`, until so much was read.
+/// Says behind which chunk to go on; `None` at the end.
 pub fn compact(
     txn: &mut Transaction,
     view: &ReadView,
     trees: &FullTextTrees,
-    from: Option<&(String, i32)>,
-    chunks_max: usize,
-) -> Result<Option<(String, i32)>, TxnError> {
-    let lower = from.map(|(word, column)| chunk_key(word, *column, u64::MAX)).unwrap_or_default();
-    let mut next = Bound::Excluded(lower);
-    let mut read = 0;
-    loop {
-        let Some((word, column, chunks)) = one_word(txn, view, trees, next.as_ref().map(Vec::as_slice))?
-        else {
-            return Ok(None);
-        };
-        read += chunks.len();
-        compact_word(txn, view, trees, (&word, column), &chunks)?;
-        if read >= chunks_max {
-            return Ok(Some((word, column)));
-        }
-        next = Bound::Excluded(chunk_key(&word, column, u64::MAX));
+    from: Option<&ChunkPlace>,
+    most: Amount,
+) -> Result<Option<ChunkPlace>, TxnError> {
+    let (runs, ended) = runs_behind(txn, view, trees, from, most)?;
+    for run in &runs {
+        compact_run(txn, view, trees, run)?;
     }
+    let last = runs.last().filter(|_| !ended);
+    Ok(last.and_then(|run| Some((run.word.clone(), run.column, run.chunks.last()?.0))))
 }
 
-/// A word with a column and its chunks: first documents and bytes.
-type WordChunks = (String, i32, Vec<(u64, Vec<u8>)>);
+/// Chunks of a word in a column that stand one behind the other: first documents and bytes.
+struct Run {
+    word: String,
+    column: i32,
+    chunks: Vec<(u64, Vec<u8>)>,
+}
 
-/// The first word behind a key.
-fn one_word(
+/// Chunks behind a place, and whether these are all that there are.
+fn runs_behind(
     txn: &Transaction,
     view: &ReadView,
     trees: &FullTextTrees,
-    lower: Bound<&[u8]>,
-) -> Result<Option<WordChunks>, TxnError> {
+    from: Option<&ChunkPlace>,
+    most: Amount,
+) -> Result<(Vec<Run>, bool), TxnError> {
+    let lower = from.map(|(word, column, first)| chunk_key(word, *column, *first));
+    let lower = lower.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
     let mut cursor = txn.scan(view, trees.postings, lower, Bound::Unbounded, Direction::Forward)?;
-    let mut found: Option<WordChunks> = None;
-    while let Some((key, row)) = cursor.next()? {
-        let Some((word, column, first)) = parse_chunk_key(key) else { continue };
-        let bytes = row::column(&row, 0).unwrap_or_default().to_vec();
-        match &mut found {
-            None => found = Some((word.to_owned(), column, vec![(first, bytes)])),
-            Some((own, of, chunks)) if own == word && *of == column => chunks.push((first, bytes)),
-            Some(_) => break,
+    let mut runs: Vec<Run> = Vec::new();
+    let (mut chunks, mut bytes) = (0, 0);
+    while chunks < most.chunks && bytes < most.bytes {
+        let Some((key, row)) = cursor.next()? else { return Ok((runs, true)) };
+        let chunk = Chunk::read(key, &row, trees)?;
+        chunks += 1;
+        bytes += chunk.bytes.len();
+        let stored = (chunk.first, chunk.bytes.to_vec());
+        match runs.last_mut().filter(|run| run.word == chunk.word && run.column == chunk.column) {
+            Some(run) => run.chunks.push(stored),
+            None => {
+                let (word, column) = (chunk.word.to_owned(), chunk.column);
+                runs.push(Run { word, column, chunks: vec![stored] });
+            }
         }
     }
-    Ok(found)
+    Ok((runs, false))
 }
 
-fn compact_word(
+fn compact_run(
     txn: &mut Transaction,
     view: &ReadView,
     trees: &FullTextTrees,
-    (word, column): (&str, i32),
-    chunks: &[(u64, Vec<u8>)],
+    run: &Run,
 ) -> Result<(), TxnError> {
     let mut kept = Vec::new();
     let mut gone = false;
-    for (first, bytes) in chunks {
-        for posting in postings::decode(*first, bytes).unwrap_or_default() {
+    for (first, bytes) in &run.chunks {
+        for posting in decoded(trees, *first, bytes)? {
             match txn.get(view, trees.documents, &posting.document.to_be_bytes())? {
                 Some(_) => kept.push(posting),
                 None => gone = true,
             }
         }
     }
-    if !gone && chunks.iter().filter(|(_, bytes)| bytes.len() < SMALL).count() < 2 {
+    if !gone && run.chunks.iter().filter(|(_, bytes)| bytes.len() < SMALL).count() < 2 {
         return Ok(());
     }
-    for (first, _) in chunks {
-        txn.delete_index(trees.postings, &chunk_key(word, column, *first))?;
+    for (first, _) in &run.chunks {
+        txn.delete_index(trees.postings, &chunk_key(&run.word, run.column, *first))?;
     }
-    put_chunks(txn, trees, (word, column), None, &kept)
+    put_chunks(txn, trees, (&run.word, run.column), None, &kept)
 }

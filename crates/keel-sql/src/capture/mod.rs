@@ -118,13 +118,13 @@ impl Bell {
         self.heard.notify_all();
     }
 
-    /// Waits until somebody rings, so long at most.
-    pub fn wait(&self, at_most: Duration) {
+    /// Waits until somebody rings, so long at most; says whether somebody did.
+    pub fn wait(&self, at_most: Duration) -> bool {
         let mut rung = self.rung.lock();
         if !*rung {
             self.heard.wait_for(&mut rung, at_most);
         }
-        *rung = false;
+        std::mem::take(&mut *rung)
     }
 }
 

@@ -349,6 +349,9 @@ impl Runner<'_> {
         // Without MASKED it has no mask any more.
         c.mask = mask.as_ref().map(|text| MaskDef::parse(text, &c.name, c.ty)).transpose()?;
         let changed = c.ty != old.ty || c.collation != old.collation;
+        if c.nullable {
+            super::full_text::refuse_nullable(table, at)?;
+        }
         let widens = !is_rewritten(old, c);
         let c = c.clone();
         if changed {

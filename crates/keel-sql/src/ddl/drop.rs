@@ -241,6 +241,13 @@ impl Runner<'_> {
         self.change(&entry, CatalogOp::Remove(key))
     }
 
+    fn truncated_table(&self, program: &Arc<Program>, name: &ast::ObjectName) -> Option<Arc<TableDef>> {
+        match self.ddl_scope(program).object(parts_here(self.info, name)?)? {
+            keel_query::scope::ObjectRef::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
     /// TRUNCATE TABLE: the table gets new, empty trees; the old ones go at commit. Of partitions the rows are removed.
     pub(super) fn truncate(
         &mut self,
@@ -249,21 +256,17 @@ impl Runner<'_> {
         t: &ast::Truncate,
     ) -> Result<()> {
         let name = &t.table;
-        let found = {
-            let scope = self.ddl_scope(program);
-            match parts_here(self.info, name).and_then(|name| scope.object(name)) {
-                Some(keel_query::scope::ObjectRef::Table(table)) => Some(table),
-                _ => None,
-            }
-        };
-        let table = found.ok_or_else(|| errors::cannot_truncate(name))?;
+        let missing = || errors::cannot_truncate(name);
+        let table = self.truncated_table(program, name).ok_or_else(missing)?;
+        self.lock_schema(table.database, table.object_id)?;
+        // Another session may have changed it while we waited.
+        let table = self.truncated_table(program, name).ok_or_else(missing)?;
         if table.versioning().is_some() || table.history_of.is_some() {
             return Err(errors::versioned_truncated(self.full_name(&table)));
         }
         if !table.captures.is_empty() {
             return Err(super::capture::truncated(&name.name.text));
         }
-        self.lock_schema(table.database, table.object_id)?;
         let entry = self.entry_of(table.database)?;
         let picture = self.info.picture(&entry);
         if picture.referencing(table.object_id).iter().any(|(t, _)| t.object_id != table.object_id) {

@@ -1,14 +1,13 @@
 //! A step of the crawl: what is to be done next in an index, and one transaction of it.
 
+use super::LastCommits;
 use super::source::{Row, Source};
 use crate::engine::{DatabaseEntry, Engine};
 use crate::map::{db_error, txn_error};
-use crate::procs::{Outcome, ok};
-use crate::run::{Argument, Runner};
-use keel_node::{Direction, Isolation, LockMode, ReadView, Role, Transaction, TxnError};
+use keel_node::{Direction, Isolation, LockMode, ReadView, Transaction, TxnError};
 use keel_query::catalog::{Catalog as _, ObjectId, TableDef};
 use keel_query::full_text::{
-    self, Batch, Crawl, FullTextDef, PopulationKind, PopulationState, StoplistDef, Tracking,
+    self, Amount, Batch, Crawl, FullTextDef, PopulationKind, PopulationState, StoplistDef, Tracking,
 };
 use keel_store::row;
 use keel_types::error::Result;
@@ -17,111 +16,118 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long it waits for who changes the definition of the table: then it is for the next time.
-const WAIT: Duration = Duration::from_secs(5);
-/// 1222: the wait was too long.
-const LOCK_TIMEOUT: i32 = 1222;
 /// Rows of one transaction: the words of these stay in memory until it commits.
 const ROWS_MAX: usize = 4000;
-/// Bytes of text of one transaction, about.
+/// Bytes of rows of one transaction, about.
 const BYTES_MAX: usize = 2 << 20;
-/// Chunks of postings that REORGANIZE reads in one transaction.
-const CHUNKS_MAX: usize = 4000;
+/// What REORGANIZE reads in one transaction.
+const COMPACTED: Amount = Amount { chunks: 4000, bytes: BYTES_MAX };
 
-/// Crawls in every database that is written here, until nothing waits. Stops early when `stopping` says so; what went wrong in
-/// one index is the answer when all others are crawled.
-pub fn crawl_all(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Result<()> {
-    let mut failed = None;
-    for entry in engine.databases() {
-        if !is_written(&entry) {
-            continue;
-        }
-        match crawl_database(engine, &entry, stopping) {
-            Err(e) if e.number != LOCK_TIMEOUT => drop(failed.get_or_insert(e)),
-            _ => {}
-        }
-    }
-    failed.map_or(Ok(()), Err)
+/// What became of a step.
+pub(super) enum Turn {
+    /// It has done something: there may be more.
+    Done,
+    /// There is nothing to do.
+    Nothing,
+    /// The index's last step is not through: replicas have not answered yet.
+    Waits,
 }
 
-/// Whether the database is written here.
-fn is_written(entry: &DatabaseEntry) -> bool {
-    let picture = entry.picture();
-    let settings = picture.settings();
-    let writes = matches!(entry.store.role(), Role::Standalone | Role::Primary);
-    writes && !settings.read_only && !settings.offline && !entry.is_restoring()
+/// What a step is for.
+pub(super) struct Errand<'e> {
+    pub engine: &'e Engine,
+    pub entry: &'e Arc<DatabaseEntry>,
+    pub table: ObjectId,
+    /// How long it waits for who changes the definition of the table. Error 1222 when that is over.
+    pub patience: Duration,
+    /// Only what waited at a time, whose last pending entry this was (if there was one); `None` for all that waits.
+    pub until: Option<&'e Option<Vec<u8>>>,
 }
 
-/// Crawls in a database until nothing waits. Error 1222 when a table was locked: the others are crawled.
-fn crawl_database(engine: &Engine, entry: &Arc<DatabaseEntry>, stopping: &dyn Fn() -> bool) -> Result<()> {
-    let indexed = |t: &&Arc<TableDef>| t.full_text.as_ref().is_some_and(|def| def.enabled);
-    let tables: Vec<ObjectId> = entry.picture().stored().filter(indexed).map(|t| t.object_id).collect();
-    let positions = entry.store.positions();
-    if !tables.is_empty() && positions.hardened < positions.appended {
-        // A commit rings when it has its place in the log, and is seen when it is durable.
-        entry.store.harden().map_err(|e| db_error(e, &entry.name()))?;
-    }
-    let mut passed_over = None;
-    for table in tables {
-        loop {
-            if stopping() {
-                return Ok(());
-            }
-            match step(engine, entry, table) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(e) if e.number == LOCK_TIMEOUT => {
-                    passed_over = Some(e);
-                    break;
-                }
-                Err(e) => return Err(e),
-            }
+impl Errand<'_> {
+    /// One transaction. `last` are the commits of the database's last steps, under its lock.
+    pub fn step(&self, last: &mut LastCommits) -> Result<Turn> {
+        let failed = |e| txn_error(e, &self.entry.name(), 0);
+        // A view would not have what it has written.
+        if last.get(&self.table).is_some_and(|commit| !commit.is_decided()) {
+            return Ok(Turn::Waits);
         }
+        last.remove(&self.table);
+        let mut txn = self.entry.store.begin(Isolation::ReadCommitted);
+        txn.set_lock_timeout(Some(self.patience));
+        txn.lock_table(self.table as u32, LockMode::SchemaStability).map_err(failed)?;
+        // Looked at once it is locked: its trees stay what they are.
+        let picture = self.entry.picture();
+        let Some(table) = picture.stored_by_id(self.table) else { return Ok(Turn::Nothing) };
+        let Some(def) = table.full_text.as_ref().filter(|def| def.enabled) else { return Ok(Turn::Nothing) };
+        // While the key's index is disabled, rows are not found by their keys.
+        let usable =
+            def.key_index(&table).is_some_and(|index| !index.disabled) && !table.clustered().disabled;
+        let Some(source) = Source::of(&table, def).filter(|_| usable) else { return Ok(Turn::Nothing) };
+        let stoplist = def.stoplist.and_then(|id| picture.stoplist(id));
+        let view = txn.view_as(Isolation::ReadCommitted);
+        let crawl = Crawl::read(&txn, &view, &def.trees).map_err(failed)?;
+        let stoplist = stoplist.as_deref();
+        let mut work = Work { engine: self.engine, source, stoplist, txn: &mut txn, view, crawl, unread: 0 };
+        if work.is_reached(self.until).map_err(failed)? || !work.next().map_err(failed)? {
+            return Ok(Turn::Nothing);
+        }
+        let (crawl, unread) = (work.crawl, work.unread);
+        crawl.write(&mut txn, &def.trees).map_err(failed)?;
+        let commit = txn.commit().map_err(failed)?;
+        // Its own disk is waited for, other replicas are not.
+        self.entry.store.harden().map_err(|e| db_error(e, &self.entry.name()))?;
+        if !commit.is_decided() {
+            last.insert(self.table, commit);
+        }
+        if unread > 0 {
+            self.say_unread(&table, unread);
+        }
+        Ok(Turn::Done)
     }
-    passed_over.map_or(Ok(()), Err)
-}
 
-/// One transaction; says whether there was something to do.
-fn step(engine: &Engine, entry: &Arc<DatabaseEntry>, table: ObjectId) -> Result<bool> {
-    let failed = |e| txn_error(e, &entry.name(), 0);
-    let _crawling = entry.full_text.crawling.lock();
-    let mut txn = entry.store.begin(Isolation::ReadCommitted);
-    txn.set_lock_timeout(Some(WAIT));
-    txn.lock_table(table as u32, LockMode::SchemaStability).map_err(failed)?;
-    // Looked at once it is locked: its trees stay what they are.
-    let picture = entry.picture();
-    let Some(table) = picture.stored_by_id(table) else { return Ok(false) };
-    let Some(def) = table.full_text.as_ref().filter(|def| def.enabled) else { return Ok(false) };
-    // While the key's index is disabled, rows are not found by their keys.
-    let usable = def.key_index(&table).is_some_and(|index| !index.disabled) && !table.clustered().disabled;
-    let Some(source) = Source::of(&table, def).filter(|_| usable) else { return Ok(false) };
-    let stoplist = def.stoplist.and_then(|id| picture.stoplist(id));
-    let view = txn.view_as(Isolation::ReadCommitted);
-    let crawl = Crawl::read(&txn, &view, &def.trees).map_err(failed)?;
-    let mut work = Work { engine, entry, source, stoplist: stoplist.as_deref(), txn: &mut txn, view, crawl };
-    if !work.next().map_err(failed)? {
-        return Ok(false);
+    /// 9968, in the error log: once for a step, however many they are.
+    fn say_unread(&self, table: &TableDef, count: u64) {
+        let text = format!(
+            "Warning: No appropriate filter was found during full-text index population for table or indexed view '[{}].[{}]' (table or indexed view ID '{}', database ID '{}'). Some columns of the row were not indexed. Values: {count}.",
+            self.entry.name(),
+            table.name,
+            table.object_id,
+            self.entry.id.0
+        );
+        self.engine.options().log.write(&text);
     }
-    let crawl = work.crawl;
-    crawl.write(&mut txn, &def.trees).map_err(failed)?;
-    txn.commit().and_then(keel_node::Commit::wait).map_err(failed)?;
-    Ok(true)
 }
 
 /// What a step works with.
 struct Work<'w> {
     engine: &'w Engine,
-    entry: &'w DatabaseEntry,
     source: Source<'w>,
     stoplist: Option<&'w StoplistDef>,
     txn: &'w mut Transaction,
     view: ReadView,
     crawl: Crawl,
+    /// Values that were no documents to be read.
+    unread: u64,
 }
 
 type Step = std::result::Result<bool, TxnError>;
 
 impl Work<'_> {
+    /// Whether what waited at a time is done, and only what has come since is left.
+    fn is_reached(&self, until: Option<&Option<Vec<u8>>>) -> Step {
+        let Some(last) = until else { return Ok(false) };
+        let by_changes = match &self.crawl.population {
+            Some(population) => population.kind == PopulationKind::Update,
+            None => self.source.def.tracking == Tracking::Auto,
+        };
+        if !by_changes {
+            return Ok(false);
+        }
+        let first = pending(self.txn, &self.view, self.source.def, 1)?.pop();
+        Ok(first.is_some_and(|first| last.as_ref().is_none_or(|last| first.entry > *last)))
+    }
+
     /// Does what is next; false when nothing is.
     fn next(&mut self) -> Step {
         let follows = self.source.def.tracking == Tracking::Auto;
@@ -147,9 +153,10 @@ impl Work<'_> {
         if population.tree != Some(tree) {
             population.from = None;
             population.tree = Some(tree);
+            population.to = self.source.last_place(self.txn, &self.view)?;
         }
-        let from = population.from.as_deref();
-        let (rows, next) = self.source.rows_behind(self.txn, &self.view, from, (ROWS_MAX, BYTES_MAX))?;
+        let places = (population.from.as_deref(), population.to.as_deref());
+        let (rows, next) = self.source.rows_between(self.txn, &self.view, places, (ROWS_MAX, BYTES_MAX))?;
         let least = match population.kind {
             PopulationKind::Incremental => self.crawl.last_row_version,
             _ => 0,
@@ -201,37 +208,35 @@ impl Work<'_> {
 
     /// Indexes rows that wait; says whether some did.
     fn pending(&mut self) -> Step {
-        let pending = Pending::first(self.txn, &self.view, self.source.def, ROWS_MAX)?;
-        if pending.entries.is_empty() {
-            return Ok(false);
-        }
+        let waiting = pending(self.txn, &self.view, self.source.def, ROWS_MAX)?;
         let (mut rows, mut bytes) = (Vec::new(), 0);
-        for key in &pending.keys {
+        let (mut keys, mut done) = (BTreeSet::new(), 0);
+        for Pending { key, .. } in &waiting {
+            done += 1;
+            if !keys.insert(key) {
+                continue;
+            }
             match self.source.row_of(self.txn, &self.view, key)? {
                 Some(row) => {
-                    bytes += row.size();
+                    bytes += row.size;
                     rows.push(row);
                 }
                 None => {
                     full_text::forget(self.txn, &self.view, &self.source.def.trees, &mut self.crawl, key)?;
                 }
             }
-            // Large rows are not kept for the end.
             if bytes >= BYTES_MAX {
-                bytes = 0;
-                let some = std::mem::take(&mut rows);
-                self.index(some)?;
-                self.view = self.txn.view_as(Isolation::ReadCommitted);
+                break;
             }
         }
         if let Some(population) = &mut self.crawl.population {
-            population.processed += pending.keys.len() as u64;
+            population.processed += keys.len() as u64;
         }
         self.index(rows)?;
-        for entry in &pending.entries {
+        for Pending { entry, .. } in waiting.iter().take(done) {
             self.txn.delete_index(self.source.def.trees.pending, entry)?;
         }
-        Ok(true)
+        Ok(done > 0)
     }
 
     /// Puts rows into the index, in the place of what it has of them.
@@ -241,25 +246,10 @@ impl Work<'_> {
         for row in &rows {
             full_text::forget(self.txn, &self.view, &def.trees, &mut self.crawl, &row.key)?;
             batch.add(self.txn, &mut self.crawl, (&row.key, &row.value), &row.texts)?;
-            if row.unread > 0 {
-                self.crawl.failed += row.unread;
-                self.say_unread();
-            }
+            self.unread += row.unread;
         }
+        self.crawl.failed += rows.iter().map(|row| row.unread).sum::<u64>();
         batch.write(self.txn, &self.view)
-    }
-
-    /// 9968, in the error log.
-    fn say_unread(&self) {
-        let (table, database) = (self.source.table, self.entry.id);
-        let text = format!(
-            "Warning: No appropriate filter was found during full-text index population for table or indexed view '[{}].[{}]' (table or indexed view ID '{}', database ID '{}'). Some columns of the row were not indexed.",
-            self.entry.name(),
-            table.name,
-            table.object_id,
-            database.0
-        );
-        self.engine.options().log.write(&text);
     }
 
     fn end(&mut self, population: &PopulationState) {
@@ -271,57 +261,50 @@ impl Work<'_> {
         crawl.last_row_version = population.row_version;
     }
 
-    /// The next words of a REORGANIZE.
+    /// The next chunks of a REORGANIZE.
     fn reorganize(&mut self) -> Step {
         let Some(place) = self.crawl.reorganizing.clone() else { return Ok(false) };
         let trees = &self.source.def.trees;
-        let next = full_text::compact(self.txn, &self.view, trees, place.behind.as_ref(), CHUNKS_MAX)?;
+        let next = full_text::compact(self.txn, &self.view, trees, place.behind.as_ref(), COMPACTED)?;
         self.crawl.reorganizing = next.map(|behind| full_text::Reorganizing { behind: Some(behind) });
         Ok(true)
     }
 }
 
-/// Rows that wait to be indexed.
-pub(crate) struct Pending {
-    /// Keys in the tree of pending rows.
-    pub entries: Vec<Vec<u8>>,
-    /// Full-text keys, each once.
-    pub keys: BTreeSet<Vec<u8>>,
+/// A change that waits to be indexed.
+pub(super) struct Pending {
+    /// Its key in the tree of these.
+    pub entry: Vec<u8>,
+    /// The full-text key of its row.
+    pub key: Vec<u8>,
 }
 
-impl Pending {
-    /// The first of them, so many entries at most.
-    pub fn first(
-        txn: &Transaction,
-        view: &ReadView,
-        def: &FullTextDef,
-        entries_max: usize,
-    ) -> std::result::Result<Pending, TxnError> {
-        let all = Bound::Unbounded;
-        let mut cursor = txn.scan(view, def.trees.pending, all, all, Direction::Forward)?;
-        let mut pending = Pending { entries: Vec::new(), keys: BTreeSet::new() };
-        while pending.entries.len() < entries_max
-            && let Some((entry, row)) = cursor.next()?
-        {
-            pending.keys.extend(row::column(&row, 0).map(<[u8]>::to_vec));
-            pending.entries.push(entry.to_vec());
-        }
-        Ok(pending)
+/// The first changes that wait, so many at most.
+pub(super) fn pending(
+    txn: &Transaction,
+    view: &ReadView,
+    def: &FullTextDef,
+    entries_max: usize,
+) -> std::result::Result<Vec<Pending>, TxnError> {
+    let all = Bound::Unbounded;
+    let mut cursor = txn.scan(view, def.trees.pending, all, all, Direction::Forward)?;
+    let mut found = Vec::new();
+    while found.len() < entries_max
+        && let Some((entry, row)) = cursor.next()?
+    {
+        let key = row::column(&row, 0).ok_or_else(|| full_text::damaged(def.trees.pending))?.to_vec();
+        found.push(Pending { entry: entry.to_vec(), key });
     }
+    Ok(found)
 }
 
-/// `sp_keel_fulltext_wait`: indexes what waits in the current database, populations that have begun too. What is committed when it begins is
-/// found when it ends. Error 1222 when somebody changes the definition of a table for long.
-pub(crate) fn sp_keel_fulltext_wait(runner: &mut Runner<'_>, _args: &[Argument]) -> Outcome {
-    let info = runner.info;
-    // It has transactions of its own, which would wait for what the session's has locked.
-    if info.transaction.borrow().count > 0 {
-        return Err(crate::errors::not_in_transaction("sp_keel_fulltext_wait").into());
-    }
-    let entry = info.current_database();
-    if !is_written(&entry) {
-        return Err(crate::errors::database_read_only(entry.name()).into());
-    }
-    crawl_database(&info.engine, &entry, &|| info.shared.cancel.is_cancelled())?;
-    ok()
+/// The key of the last of them.
+pub(super) fn last_pending(
+    txn: &Transaction,
+    view: &ReadView,
+    def: &FullTextDef,
+) -> std::result::Result<Option<Vec<u8>>, TxnError> {
+    let all = Bound::Unbounded;
+    let mut cursor = txn.scan(view, def.trees.pending, all, all, Direction::Reverse)?;
+    Ok(cursor.next()?.map(|(entry, _)| entry.to_vec()))
 }

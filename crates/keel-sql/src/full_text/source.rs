@@ -2,7 +2,7 @@
 
 use keel_node::{Direction, ReadView, Transaction, TxnError};
 use keel_query::catalog::{ColumnDef, IndexKind, TableDef};
-use keel_query::full_text::FullTextDef;
+use keel_query::full_text::{self, FullTextDef};
 use keel_store::row;
 use keel_text::document;
 use keel_types::key::{self, KeyColumn};
@@ -25,17 +25,12 @@ pub(super) struct Row {
     pub value: Vec<u8>,
     /// The texts of its columns that have any.
     pub texts: Vec<(i32, String)>,
-    /// Columns whose values are documents that cannot be read.
+    /// Columns whose values are documents that cannot be read, or not to their ends.
     pub unread: u64,
     /// Its rowversion; 0 without one.
     pub row_version: u64,
-}
-
-impl Row {
-    /// About how many bytes of text it has.
-    pub fn size(&self) -> usize {
-        self.texts.iter().map(|(_, text)| text.len()).sum()
-    }
+    /// Its bytes as it is stored.
+    pub size: usize,
 }
 
 /// Rows behind a place, and the last one's place; `None` at the end.
@@ -50,22 +45,30 @@ impl<'t> Source<'t> {
         Some(Source { table, def, key: (c, key) })
     }
 
-    /// Rows behind a place in the clustered index or heap, as many as fit.
-    pub fn rows_behind(
+    /// The last row's place in the clustered index or heap.
+    pub fn last_place(&self, txn: &Transaction, view: &ReadView) -> Result<Option<Vec<u8>>, TxnError> {
+        let (all, tree) = (Bound::Unbounded, self.table.clustered().tree);
+        let mut cursor = txn.scan(view, tree, all, all, Direction::Reverse)?;
+        Ok(cursor.next()?.map(|(place, _)| place.to_vec()))
+    }
+
+    /// Rows behind a place in the clustered index or heap, up to another, as many as fit.
+    pub fn rows_between(
         &self,
         txn: &Transaction,
         view: &ReadView,
-        from: Option<&[u8]>,
+        (from, to): (Option<&[u8]>, Option<&[u8]>),
         (rows_max, bytes_max): (usize, usize),
     ) -> Result<Behind, TxnError> {
         let lower = from.map_or(Bound::Unbounded, Bound::Excluded);
+        let upper = to.map_or(Bound::Unbounded, Bound::Included);
         let tree = self.table.clustered().tree;
-        let mut cursor = txn.scan(view, tree, lower, Bound::Unbounded, Direction::Forward)?;
+        let mut cursor = txn.scan(view, tree, lower, upper, Direction::Forward)?;
         let (mut rows, mut bytes) = (Vec::new(), 0);
         while let Some((place, stored)) = cursor.next()? {
             let place = place.to_vec();
             let row = self.row(&stored);
-            bytes += row.size();
+            bytes += row.size;
             rows.push(row);
             if rows.len() >= rows_max || bytes >= bytes_max {
                 return Ok((rows, Some(place)));
@@ -81,7 +84,8 @@ impl<'t> Source<'t> {
         if index.kind == IndexKind::Clustered {
             return Ok(Some(self.row(&entry)));
         }
-        let place = row::column(&entry, row::count(&entry).saturating_sub(1)).unwrap_or_default();
+        let place = row::column(&entry, row::count(&entry).saturating_sub(1));
+        let place = place.ok_or_else(|| full_text::damaged(index.tree))?;
         let stored = txn.get(view, self.table.clustered().tree, place)?;
         Ok(stored.map(|stored| self.row(&stored)))
     }
@@ -93,14 +97,13 @@ impl<'t> Source<'t> {
         key::append(&mut key, &value, part);
         let mut bytes = Vec::new();
         column::encode(&value, &c.ty, &mut bytes);
-        let mut row = Row { key, value: bytes, texts: Vec::new(), unread: 0, row_version: 0 };
+        let mut row =
+            Row { key, value: bytes, texts: Vec::new(), unread: 0, row_version: 0, size: stored.len() };
         for of in &self.def.columns {
             let Some(at) = self.table.column_index(of.column_id) else { continue };
-            match self.text(stored, &self.table.columns[at], of.type_column) {
-                Ok(Some(text)) => row.texts.push((of.column_id, text)),
-                Ok(None) => {}
-                Err(Unread) => row.unread += 1,
-            }
+            let text = self.text(stored, &self.table.columns[at], of.type_column);
+            row.unread += u64::from(!text.whole);
+            row.texts.extend(text.text.map(|text| (of.column_id, text)));
         }
         row.row_version = self.row_version(stored);
         row
@@ -114,18 +117,22 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// The text of a column; `None` for NULL.
-    fn text(&self, stored: &[u8], c: &ColumnDef, type_column: Option<i32>) -> Result<Option<String>, Unread> {
+    fn text(&self, stored: &[u8], c: &ColumnDef, type_column: Option<i32>) -> Text {
         match (self.value(stored, c), c.ty) {
-            (Value::Str(text), SqlType::Xml) => Ok(Some(document::xml(&text))),
-            (Value::Str(text), _) => Ok(Some(text.to_string())),
+            (Value::Str(text), ty) => {
+                let (read, whole) = (document::beginning(&text), text.len() <= document::LENGTH_MAX);
+                let text = if ty == SqlType::Xml { document::xml(read) } else { read.to_owned() };
+                Text { text: Some(text), whole }
+            }
             (Value::Bytes(bytes), _) => {
                 let at = type_column.and_then(|id| self.table.column_index(id));
                 let kind = at.map(|at| self.value(stored, &self.table.columns[at]));
                 let kind = kind.as_ref().and_then(Value::as_str).unwrap_or_default();
-                document::text_of(kind, &bytes).map(Some).ok_or(Unread)
+                let text = document::text_of(kind, &bytes);
+                let whole = text.is_some() && bytes.len() <= document::LENGTH_MAX;
+                Text { text, whole }
             }
-            _ => Ok(None),
+            _ => Text { text: None, whole: true },
         }
     }
 
@@ -141,5 +148,10 @@ impl<'t> Source<'t> {
     }
 }
 
-/// A document of a kind that is not read.
-struct Unread;
+/// The text of a column.
+struct Text {
+    /// `None` for NULL, and for documents that are not read.
+    text: Option<String>,
+    /// Whether the value was read to its end.
+    whole: bool,
+}

@@ -1,6 +1,6 @@
 //! What properties and views say of indexes: how many documents, what is under way, what waits.
 
-use super::Pending;
+use super::crawl::pending;
 use crate::engine::DatabaseEntry;
 use crate::map::txn_error;
 use crate::session::info::Info;
@@ -27,7 +27,7 @@ pub(crate) struct IndexStatus {
 }
 
 /// Reads of an index as it stands.
-fn read_index<T>(
+pub(super) fn read_index<T>(
     entry: &DatabaseEntry,
     read: impl FnOnce(&Transaction, &ReadView) -> std::result::Result<T, TxnError>,
 ) -> Result<T> {
@@ -41,7 +41,7 @@ impl IndexStatus {
     pub fn of(entry: &DatabaseEntry, def: &FullTextDef) -> Result<IndexStatus> {
         read_index(entry, |txn, view| {
             let crawl = Crawl::read(txn, view, &def.trees)?;
-            let waits = !Pending::first(txn, view, def, 1)?.entries.is_empty();
+            let waits = !pending(txn, view, def, 1)?.is_empty();
             Ok(IndexStatus { crawl, waits, tracking: def.tracking })
         })
     }
@@ -195,10 +195,8 @@ impl Parsed {
             }
             Condition::Near(near) => near.terms.iter().for_each(|term| self.term(&term.text, How::Exact)),
             Condition::Weighted(parts) => parts.iter().for_each(|(part, _)| self.condition(part)),
-            Condition::And(left, right) | Condition::AndNot(left, right) | Condition::Or(left, right) => {
-                self.condition(left);
-                self.condition(right);
-            }
+            Condition::All { of, but } => of.iter().chain(but).for_each(|part| self.condition(part)),
+            Condition::Any(parts) => parts.iter().for_each(|part| self.condition(part)),
         }
     }
 

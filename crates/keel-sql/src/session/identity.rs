@@ -10,8 +10,9 @@ use crate::engine::{DatabaseEntry, LoginRecord, MASTER, MSDB, TABLE_VARIABLES, T
 use crate::errors;
 use crate::program::{ModuleIdentity, Need, Program};
 use keel_base::DatabaseId;
-use keel_query::bind::mask::MaskSource;
-use keel_query::catalog::{Catalog as _, EXECUTE_AS_OWNER};
+use keel_query::SessionInfo as _;
+use keel_query::bind::mask::{self, MaskSource};
+use keel_query::catalog::{Catalog as _, EXECUTE_AS_OWNER, TableDef};
 use keel_types::error::Result;
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -203,6 +204,15 @@ impl Info {
     #[must_use]
     pub fn may(&self, entry: &Arc<DatabaseEntry>, permission: &str, on: SecurableRef) -> bool {
         self.verdict(entry, permission, on) == Verdict::Allowed
+    }
+
+    /// Whether the session may see the true values of columns in all rows of a table: of one that a security policy is about only those may who
+    /// define what is there, and of masked columns those who have UNMASK. SELECT is asked for elsewhere.
+    #[must_use]
+    pub fn sees_all(&self, entry: &Arc<DatabaseEntry>, table: &TableDef, columns: &[i32]) -> bool {
+        let guarded = !self.picture(entry).policies_on(table.object_id).is_empty();
+        (!guarded || self.may(entry, "ALTER", SecurableRef::Database))
+            && self.sees(&mask::sources(table, columns))
     }
 
     /// Whether the values of a masked column may be seen. What is in a temporary table is the session's own.

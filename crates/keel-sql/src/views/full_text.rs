@@ -241,9 +241,9 @@ fn populations(cx: &ViewContext<'_>) -> Rows {
     rows
 }
 
-/// The database and table that the arguments name, with an index, of a table that the reader may read. Nothing is wrong with a
-/// function that is not called.
-fn named(cx: &ViewContext<'_>) -> Option<(Arc<DatabaseEntry>, Arc<TableDef>)> {
+/// The database and table that the arguments name, with an index, of a table whose indexed columns the reader may read in all rows, and the
+/// keys when it is told those. Nothing is wrong with a function that is not called.
+fn named(cx: &ViewContext<'_>, keys: bool) -> Option<(Arc<DatabaseEntry>, Arc<TableDef>)> {
     if cx.args.is_empty() {
         return None;
     }
@@ -264,8 +264,13 @@ fn named(cx: &ViewContext<'_>) -> Option<(Arc<DatabaseEntry>, Arc<TableDef>)> {
         return None;
     };
     let table = i32::try_from(object).ok().and_then(|id| entry.picture().stored_by_id(id));
-    let table = table.filter(|t| t.full_text.is_some());
-    let may = |t: &Arc<TableDef>| cx.info.may(&entry, "SELECT", SecurableRef::Object(t.object_id));
+    let may = |t: &Arc<TableDef>| {
+        let Some(index) = &t.full_text else { return false };
+        let key = index.key_column(t).filter(|_| keys).map(|at| t.columns[at].column_id);
+        let columns: Vec<i32> = index.columns.iter().map(|c| c.column_id).chain(key).collect();
+        let reads = |id: &i32| cx.info.may(&entry, "SELECT", SecurableRef::Column(t.object_id, *id));
+        columns.iter().all(reads) && cx.info.sees_all(&entry, t, &columns)
+    };
     match table.filter(may) {
         Some(table) => Some((entry, table)),
         None => {
@@ -283,7 +288,7 @@ fn word(word: &str) -> [Value; 2] {
 }
 
 fn index_keywords(cx: &ViewContext<'_>) -> Rows {
-    let Some((entry, table)) = named(cx) else { return Rows::new() };
+    let Some((entry, table)) = named(cx, false) else { return Rows::new() };
     let mut rows = Rows::new();
     let done = read_keywords(cx.info, &entry, &table, |k| {
         let count = i32::try_from(k.documents.len()).unwrap_or(i32::MAX);
@@ -294,7 +299,7 @@ fn index_keywords(cx: &ViewContext<'_>) -> Rows {
 }
 
 fn keywords_by_document(cx: &ViewContext<'_>) -> Rows {
-    let Some((entry, table)) = named(cx) else { return Rows::new() };
+    let Some((entry, table)) = named(cx, true) else { return Rows::new() };
     let key = table.full_text.as_ref().and_then(|index| index.key_column(&table));
     let Some(key) = key.map(|at| table.columns[at].ty) else { return Rows::new() };
     let mut rows = Rows::new();

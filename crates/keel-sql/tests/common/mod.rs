@@ -62,7 +62,17 @@ pub fn open_in(env: Env) -> Arc<Engine> {
     open_as(env, options())
 }
 
+/// Opens the instance on a disk, with an error log.
+pub fn open_logging(disk: &Arc<SimDisk>, log: Arc<dyn ServerLog>) -> Arc<Engine> {
+    let env = Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) };
+    open_with_log(env, options(), log)
+}
+
 fn open_as(env: Env, instance: InstanceOptions) -> Arc<Engine> {
+    open_with_log(env, instance, Arc::new(NoLog))
+}
+
+fn open_with_log(env: Env, instance: InstanceOptions, log: Arc<dyn ServerLog>) -> Arc<Engine> {
     let options = EngineOptions {
         data_dir: "/data".into(),
         env,
@@ -70,7 +80,7 @@ fn open_as(env: Env, instance: InstanceOptions) -> Arc<Engine> {
         instance,
         hasher: Arc::new(NoHash),
         processors: std::num::NonZero::new(4).expect("four is not zero"),
-        log: Arc::new(NoLog),
+        log,
     };
     Engine::open(options).expect("opens")
 }

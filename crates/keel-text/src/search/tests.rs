@@ -58,6 +58,10 @@ impl Index for Memory {
     fn documents(&self) -> u64 {
         self.documents
     }
+
+    fn look_up(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
 }
 
 fn search(columns: i32) -> Search {
@@ -114,8 +118,10 @@ fn is_near(text: &[String], near: &Near) -> Option<bool> {
         let last = chosen.iter().map(|c| c.1).max().unwrap_or(0);
         let own: usize = chosen.iter().map(|c| c.1 - c.0 + 1).sum();
         let ordered = chosen.windows(2).all(|pair| pair[0].1 < pair[1].0);
+        let apart = chosen.iter().enumerate().all(|(n, occurrence)| !chosen[..n].contains(occurrence));
         let between = (last - first + 1).saturating_sub(own);
-        near.distance.is_none_or(|most| between <= most as usize) && (!near.ordered || ordered)
+        let close = near.distance.is_none_or(|most| between <= most as usize);
+        close && if near.ordered { ordered } else { apart }
     }))
 }
 
@@ -132,12 +138,13 @@ fn matches(text: &[String], condition: &Condition) -> Option<bool> {
         }
         Condition::Near(near) => is_near(text, near),
         Condition::Weighted(parts) => any(parts.iter().map(|(part, _)| matches(text, part)).collect()),
-        Condition::And(a, b) => match (matches(text, a), matches(text, b)) {
-            (None, None) => None,
-            (a, b) => Some(a.unwrap_or(false) && b.unwrap_or(false)),
-        },
-        Condition::AndNot(a, b) => matches(text, a).map(|a| a && !matches(text, b).unwrap_or(false)),
-        Condition::Or(a, b) => any(vec![matches(text, a), matches(text, b)]),
+        Condition::All { of, but } => {
+            let of: Vec<Option<bool>> = of.iter().map(|part| matches(text, part)).collect();
+            let without = |all: bool| all && !but.iter().any(|part| matches(text, part) == Some(true));
+            let some = of.iter().any(Option::is_some);
+            some.then(|| without(of.iter().all(|part| *part == Some(true))))
+        }
+        Condition::Any(parts) => any(parts.iter().map(|part| matches(text, part)).collect()),
     }
 }
 
@@ -197,6 +204,23 @@ fn better_documents_have_higher_ranks() {
 }
 
 #[test]
+fn a_word_is_no_two_terms() {
+    let check = |condition: &str, text: &str, expected: bool| {
+        assert_eq!(!ranked(&[text, "x"], condition).is_empty(), expected, "{condition} in {text}");
+    };
+    check("NEAR((cat, cat), 5)", "cat x", false);
+    check("NEAR((cat, cat), 5)", "cat x cat", true);
+    check("cat NEAR cat NEAR cat", "cat x cat", false);
+    check("NEAR((\"ca*\", cat), 5)", "x cat x", false);
+    check("NEAR((\"ca*\", cat), 5)", "cat x cats", true);
+    check("NEAR((cat, \"cat rat\"), 0)", "cat rat", true);
+    check("NEAR((cat, \"cat rat\", \"cat rat\"), 9)", "cat rat x", false);
+    // The narrowest is not always made of the latest.
+    check("NEAR((\"x x x x\", cat, rat), 0)", "cat x x x x x rat", false);
+    check("NEAR((\"x x x x\", cat, rat), 1)", "cat x x x x x rat", true);
+}
+
+#[test]
 fn far_terms_are_found_with_rank_0() {
     let far = format!("cat {} rat", vec!["x"; 60].join(" "));
     assert_eq!(ranked(&[&far], "cat NEAR rat"), [(1, 0)]);
@@ -219,6 +243,27 @@ fn stop_words_are_passed_over_when_asked() {
     check("NEAR(cat, the)", true, 1);
     check("\"cat the rat\"", false, 1);
     check("\"cat the cat\"", false, 0);
+}
+
+/// What many parts find is put together now and then, and is what each finds.
+#[test]
+fn wide_conditions_are_searched() {
+    let documents: Vec<Vec<String>> = (0..3000).map(|n| vec![format!("cat w{}", n % 300)]).collect();
+    let term = |text: String| Condition::Term(Term { text, prefix: false });
+    let mut index = Memory::of(&documents);
+    let mut check = |condition: Condition, expected: usize| {
+        let Ok(found) = search(1).contains(&condition, &mut index);
+        assert_eq!(found.documents.len(), expected);
+        assert!(found.documents.is_sorted_by(|(a, _), (b, _)| a < b));
+        assert!(found.documents.iter().all(|(_, score)| (0.0..=1.0).contains(score)));
+    };
+    check(Condition::Any((0..1000).map(|n| term(format!("w{}", n % 200))).collect()), 2000);
+    let of = vec![term("cat".to_owned()); 500];
+    let but = (0..1000).map(|n| term(format!("w{}", n % 100))).collect();
+    check(Condition::All { of, but }, 2000);
+    let none = vec![term("nothing".to_owned()); 1_000_000];
+    check(Condition::Any(none.clone()), 0);
+    check(Condition::All { of: none.clone(), but: none }, 0);
 }
 
 #[test]

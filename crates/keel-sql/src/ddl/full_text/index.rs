@@ -30,6 +30,12 @@ fn column_enabled(column: &str) -> Box<SqlError> {
     SqlError::new(7614, 16, 1, text)
 }
 
+/// Error 7614 where the column of a full-text key would be one that may be NULL.
+pub(in crate::ddl) fn refuse_nullable(table: &TableDef, at: usize) -> Result<()> {
+    let key = table.full_text.as_ref().and_then(|index| index.key_column(table));
+    if key == Some(at) { Err(column_enabled(&table.columns[at].name)) } else { Ok(()) }
+}
+
 /// Error 7614 where a column of a full-text index is altered or dropped.
 pub(in crate::ddl) fn refuse_column(table: &TableDef, c: &ColumnDef) -> Result<()> {
     let reads = table.full_text.as_ref().is_some_and(|index| index.reads(c.column_id));
@@ -114,7 +120,7 @@ impl Runner<'_> {
             trees: self.full_text_trees(&table)?,
         };
         let populate = index.enabled && !c.no_population;
-        self.restart(&table, index, populate)
+        self.begin_full_text(&table, index, populate)
     }
 
     /// `stoplist_id` of what STOPLIST names.
@@ -178,10 +184,10 @@ impl Runner<'_> {
         match change {
             Change::Enable if index.columns.is_empty() => Err(no_columns(&table.name)),
             Change::Enable if index.enabled => Ok(()),
-            // Of what has changed meanwhile nothing is known.
+            // Of what has changed meanwhile nothing is known, which without tracking is as always.
             Change::Enable => {
-                let populate = index.tracking != Tracking::Off;
-                self.restart(&table, FullTextDef { enabled: true, ..index }, populate)
+                let as_it_is = index.tracking == Tracking::Off;
+                self.change_columns(&table, FullTextDef { enabled: true, ..index }, as_it_is)
             }
             Change::Disable => {
                 let index = FullTextDef { enabled: false, ..index };
@@ -269,7 +275,7 @@ fn column<'t>(table: &'t TableDef, name: &ast::Ident) -> Result<&'t ColumnDef> {
     found.ok_or_else(|| errors::no_column_in_table(&name.text))
 }
 
-/// Whether an index tells the rows of a table apart by one value that is always there.
+/// Whether an index tells the rows of a table apart by one value that is always there, and that everybody may see.
 fn is_key(table: &TableDef, index: &IndexDef) -> bool {
     let [part] = index.key.as_slice() else { return false };
     let Some(c) = table.column_index(part.column_id).map(|at| &table.columns[at]) else { return false };
@@ -280,7 +286,8 @@ fn is_key(table: &TableDef, index: &IndexDef) -> bool {
         _ => true,
     };
     let stored = c.computed.as_ref().is_none_or(|computed| computed.persisted);
-    index.unique && index.filter.is_none() && !index.disabled && !c.nullable && short && stored
+    let shown = c.mask.is_none();
+    index.unique && index.filter.is_none() && !index.disabled && !c.nullable && short && stored && shown
 }
 
 /// Whether a column holds documents of several kinds. Errors 7670 and 9928 when it cannot be searched.

@@ -21,7 +21,7 @@ use keel_types::error::Result;
 use keel_types::{SqlError, Value};
 use std::sync::Arc;
 
-pub(super) use index::{refuse_column, refuse_key_index, refuse_switch};
+pub(super) use index::{refuse_column, refuse_key_index, refuse_nullable, refuse_switch};
 
 type E = Box<SqlError>;
 

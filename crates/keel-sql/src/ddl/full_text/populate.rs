@@ -36,13 +36,23 @@ impl Runner<'_> {
         })
     }
 
-    /// Puts an index in the place of the one that a table has: it is empty, and populated when that is wanted.
+    /// Has an index begin anew: it is empty, and populated when that is wanted.
     pub(super) fn restart(&mut self, table: &TableDef, index: FullTextDef, populate: bool) -> Result<()> {
+        let index = FullTextDef { trees: self.full_text_trees(table)?, ..index };
+        self.begin_full_text(table, index, populate)
+    }
+
+    /// Puts an index with empty trees in the place of the one that a table has, if it has one.
+    pub(super) fn begin_full_text(
+        &mut self,
+        table: &TableDef,
+        index: FullTextDef,
+        populate: bool,
+    ) -> Result<()> {
         let before = match &table.full_text {
             Some(old) => self.read_crawl(table, old)?,
             None => Crawl::default(),
         };
-        let index = FullTextDef { trees: self.full_text_trees(table)?, ..index };
         let population = if populate { Some(self.population(table, PopulationKind::Full)?) } else { None };
         let crawl = Crawl {
             population,
@@ -92,6 +102,7 @@ impl Runner<'_> {
             kind,
             from: None,
             tree: None,
+            to: None,
             looking_for_gone: false,
             paused: false,
             started: self.info.engine.now_local(),
