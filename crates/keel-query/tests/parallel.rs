@@ -43,6 +43,14 @@ const MORE: &[&str] = &[
     "SELECT PERCENTILE_CONT(0.3) WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) FROM a",
 ];
 
+/// Queries of ranges that have no rows, some of which end before they begin.
+const EMPTY: &[&str] = &[
+    "SELECT COUNT(*), SUM(n) FROM a WHERE id BETWEEN 900 AND 100",
+    "SELECT n, id FROM a WHERE id >= 500 AND id < 500 ORDER BY n",
+    "SELECT m, COUNT(*) FROM p WHERE m > 3000 AND m < 1000 GROUP BY m",
+    "SELECT k, COUNT(*) FROM a WHERE id BETWEEN (SELECT MAX(id) FROM a) AND (SELECT MIN(id) FROM a) GROUP BY k",
+];
+
 fn forced(query: &str) -> String {
     format!("{query} OPTION (USE HINT ('ENABLE_PARALLEL_PLAN_PREFERENCE'))")
 }
@@ -96,7 +104,7 @@ proptest! {
     ) {
         let s = filled(&rows);
         parts(&s, rows.len());
-        let queries = || QUERIES.iter().chain(MORE);
+        let queries = || QUERIES.iter().chain(MORE).chain(EMPTY);
         let alone: Vec<String> = queries().map(|q| s.ok(q)).collect();
         helpers(&s, degree);
         if let Some(grant) = grant {

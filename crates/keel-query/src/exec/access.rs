@@ -69,6 +69,11 @@ impl Range {
         let high = if self.unbounded_high { Bound::Unbounded } else { Bound::Excluded(&self.high[..]) };
         (low, high)
     }
+
+    /// Whether it ends before it begins: `BETWEEN 9 AND 1`.
+    fn is_empty(&self) -> bool {
+        !self.unbounded_low && !self.unbounded_high && self.low >= self.high
+    }
 }
 
 /// Table or index access.
@@ -203,13 +208,11 @@ impl State {
     }
 
     fn open_cursor(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<()> {
-        let (low, high) = self.range.bounds();
-        if let (Bound::Included(l), Bound::Excluded(h)) = (low, high)
-            && l >= h
-        {
+        if self.range.is_empty() {
             self.cursor = None;
             return Ok(());
         }
+        let (low, high) = self.range.bounds();
         let direction = if node.backward { Direction::Reverse } else { Direction::Forward };
         let serializable = Self::serializable(node, cx);
         self.reads.ranges += 1;
@@ -484,7 +487,7 @@ type End = Bound<Vec<u8>>;
 /// The range that an access reads now, for who cuts it into parts; `None` when nothing can be in it.
 pub(crate) fn range_of(node: &Arc<Access>, cx: &mut Cx<'_>) -> Result<Option<(End, End)>> {
     let mut op = AccessOp::new(Arc::clone(node));
-    if !op.state.compute_range(node, cx)? {
+    if !op.state.compute_range(node, cx)? || op.state.range.is_empty() {
         return Ok(None);
     }
     let (low, high) = op.state.range.bounds();
