@@ -4,7 +4,7 @@ mod common;
 
 use common::Session;
 use common::varied::{QUERIES, filled, lines, space};
-use keel_query::Workers;
+use keel_query::{MemoryPool, MemoryShare, WorkSpace, Workers};
 use proptest::prelude::*;
 
 /// Queries that are about gathering rather than about rows.
@@ -235,4 +235,52 @@ fn what_only_the_session_knows_is_serial() {
         assert_eq!(plan.degree(), 1, "{query}");
         assert_eq!(plan.serial_reason(), Some(reason), "{query}");
     }
+}
+
+#[test]
+fn a_pool_has_back_what_helpers_took() {
+    let s = many();
+    helpers(&s, 4);
+    *s.work.borrow_mut() = Some(space(1 << 20).0);
+    let pool = MemoryPool::new("p");
+    *s.share.borrow_mut() = Some(MemoryShare::new(&pool));
+    for last in [true, false] {
+        s.begins_last.set(last);
+        for _ in 0..20 {
+            let before = pool.grants();
+            s.ok(&forced("SELECT id % 700, COUNT(*) FROM a GROUP BY id % 700"));
+            assert_eq!(pool.grants() - before, 1, "one statement, whoever of its threads asks first");
+            assert_eq!((pool.used_bytes(), pool.statements()), (0, 0));
+        }
+    }
+    assert_eq!(s.degree.get(), 4);
+}
+
+#[test]
+fn what_cannot_go_to_files_is_limited_for_all_threads_together() {
+    let s = many();
+    let query = "SELECT COUNT(*), LEN(STRING_AGG(CAST(s AS varchar(max)), ',')) FROM a";
+    let work = |most| {
+        let disk = keel_base::env::sim::SimDisk::new();
+        let disk = keel_base::env::sim::env(&disk, 1).disk;
+        WorkSpace::with_grant(disk, std::path::Path::new("/work"), 8192, 4096, most).unwrap()
+    };
+    // What one thread alone needs at least.
+    let needs = |most| {
+        *s.work.borrow_mut() = Some(Box::leak(Box::new(work(most))));
+        !s.run(query).contains("error 701")
+    };
+    let mut most = 1 << 14;
+    while !needs(most) {
+        most += most / 8;
+    }
+    let too_little = most * 3 / 4;
+    assert!(!needs(too_little));
+    helpers(&s, 4);
+    for last in [true, false, false, false, false] {
+        s.begins_last.set(last);
+        let transcript = s.run(&forced(query));
+        assert!(transcript.contains("error 701"), "{transcript}");
+    }
+    assert_eq!(s.degree.get(), 4);
 }

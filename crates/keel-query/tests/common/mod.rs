@@ -87,6 +87,10 @@ pub struct Session {
     pub helpers: RefCell<Option<(Arc<keel_query::Workers>, usize)>>,
     /// Most threads that a statement has had.
     pub degree: Cell<usize>,
+    /// A session's thread begins its share when its helpers have ended.
+    pub begins_last: Cell<bool>,
+    /// What its resource pool has for a statement.
+    pub share: RefCell<Option<Arc<keel_query::MemoryShare>>>,
     /// How often a running statement may look whether it is cancelled before it is.
     pub looks_left: Cell<u64>,
     pub statistics: keel_query::stats::StatisticsCache,
@@ -132,6 +136,15 @@ impl SessionInfo for Session {
     }
     fn note_degree(&self, degree: usize) {
         self.degree.set(self.degree.get().max(degree));
+        let workers = || self.helpers.borrow().as_ref().map(|(workers, _)| Arc::clone(workers));
+        if let (true, Some(workers)) = (self.begins_last.get(), workers()) {
+            while workers.in_use().1 > 0 {
+                std::thread::yield_now();
+            }
+        }
+    }
+    fn memory_share(&self) -> Option<Arc<keel_query::MemoryShare>> {
+        self.share.borrow().clone()
     }
     fn call(&self, id: u32, _: &[Value]) -> Result<Value> {
         Ok(match id {
@@ -284,6 +297,8 @@ impl Session {
             work: RefCell::new(None),
             helpers: RefCell::new(None),
             degree: Cell::new(0),
+            begins_last: Cell::new(false),
+            share: RefCell::new(None),
             looks_left: Cell::new(u64::MAX),
             identities: RefCell::default(),
             row_ids: RefCell::default(),

@@ -19,8 +19,9 @@
 //! **Errors.** The first to fail stops the others. Of several errors the session's own counts, then that of the helper that was
 //! started first. A cancelled session stops its helpers; who closes a gather waits until they have.
 //!
-//! **Memory** is the statement's: all its threads take from one grant. What a helper does not fit into that goes to files as the
-//! session's own would.
+//! **Memory** is the statement's: all its threads take from one grant, of the resource pool that the session knew before they began.
+//! What a helper does not fit into that goes to files as the session's own would; what cannot go there is limited for all threads
+//! together.
 //!
 //! Deliberately absent: helpers for statements that lock what they read, for transactions that have written (only their own thread
 //! sees their rows), and inside of what a helper runs.
@@ -36,14 +37,16 @@ pub(crate) use morsels::Morsels;
 pub(crate) use team::Source;
 pub use workers::Workers;
 
+use super::cx::Common;
 use super::hash::Fill;
 use super::node::{Access, HashJoinNode, Node};
 use crate::plan::SubPlan;
 use crate::plan::shown::Shown;
 use keel_base::DatabaseId;
 use keel_node::Isolation;
+use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicU64;
 
 /// A part of a plan that several threads may run.
 pub struct GatherNode {
@@ -97,8 +100,10 @@ pub(crate) struct Together {
     parts: Vec<(usize, Arc<Morsels>)>,
     /// Build sides that are there already, by the address of their join.
     built: Vec<(usize, Fill)>,
-    /// What all threads of the statement have been granted, bytes.
-    pub granted: Option<Arc<AtomicUsize>>,
+    /// What all threads of the statement have, once it has had helpers.
+    pub common: Option<Arc<Mutex<Common>>>,
+    /// What this thread has told the others that it holds, bytes.
+    pub told: usize,
     /// This is a helper.
     helps: bool,
 }
@@ -123,12 +128,5 @@ impl Together {
     /// Whether this is a helper.
     pub fn helps(&self) -> bool {
         self.helps
-    }
-
-    /// One of them has been granted more.
-    pub fn note_granted(&self, bytes: usize) {
-        if let Some(granted) = &self.granted {
-            granted.fetch_add(bytes, Ordering::Relaxed);
-        }
     }
 }

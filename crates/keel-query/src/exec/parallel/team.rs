@@ -192,7 +192,6 @@ impl<T: Send + 'static> Team<T> {
                 Err(RecvTimeoutError::Disconnected) => self.lose(),
             }
         }
-        cx.end_sharing();
         self.workers.note_wait(began);
         end
     }
@@ -278,12 +277,12 @@ fn seats(
     cx: &mut Cx<'_>,
 ) -> Result<Vec<Seat>> {
     let views = cx.views_of(&plan.reads)?;
-    let granted = cx.share_grant();
+    let common = cx.share_memory();
     let seat = |_| {
         let together = Together {
             parts: vec![(address(&gather.driver), Arc::clone(parts))],
             built: built.iter().map(|(of, fill)| (*of, fill.share())).collect(),
-            granted: Some(Arc::clone(&granted)),
+            common: Some(Arc::clone(&common)),
             helps: true,
             ..Together::default()
         };
