@@ -43,6 +43,9 @@ const MORE: &[&str] = &[
     "SELECT PERCENTILE_CONT(0.3) WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) FROM a",
 ];
 
+/// A session's stack by default, bytes.
+const SESSION_STACK: usize = 16 << 20;
+
 /// Queries of ranges that have no rows, some of which end before they begin.
 const EMPTY: &[&str] = &[
     "SELECT COUNT(*), SUM(n) FROM a WHERE id BETWEEN 900 AND 100",
@@ -57,7 +60,7 @@ fn forced(query: &str) -> String {
 
 fn helpers(s: &Session, degree: usize) {
     let clock = keel_base::env::sim::env(&keel_base::env::sim::SimDisk::new(), 1).clock;
-    *s.helpers.borrow_mut() = Some((Workers::new(degree - 1, clock), degree));
+    *s.helpers.borrow_mut() = Some((Workers::new(degree - 1, SESSION_STACK, clock), degree));
 }
 
 /// A float as a transcript has it, with six digits.
@@ -163,7 +166,7 @@ fn who_finds_no_helper_works_alone() {
     let s = many();
     let expected = s.ok("SELECT k, COUNT(*) FROM a GROUP BY k");
     let clock = keel_base::env::sim::env(&keel_base::env::sim::SimDisk::new(), 1).clock;
-    *s.helpers.borrow_mut() = Some((Workers::new(0, clock), 4));
+    *s.helpers.borrow_mut() = Some((Workers::new(0, SESSION_STACK, clock), 4));
     check(&s, "SELECT k, COUNT(*) FROM a GROUP BY k", &expected);
     assert_eq!(s.degree.get(), 1);
 }
@@ -283,4 +286,17 @@ fn what_cannot_go_to_files_is_limited_for_all_threads_together() {
         assert!(transcript.contains("error 701"), "{transcript}");
     }
     assert_eq!(s.degree.get(), 4);
+}
+
+#[test]
+fn helpers_evaluate_what_a_session_can() {
+    let deep = || {
+        let s = many();
+        helpers(&s, 4);
+        let sum = vec!["n"; 900].join(" + ");
+        let query = format!("SELECT MAX({sum}), COUNT(*) FROM a WHERE {sum} >= 0");
+        assert_eq!(s.ok(&forced(&query)), s.ok(&query));
+        assert_eq!(s.degree.get(), 4);
+    };
+    std::thread::Builder::new().stack_size(SESSION_STACK).spawn(deep).unwrap().join().unwrap();
 }

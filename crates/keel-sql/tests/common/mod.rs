@@ -70,6 +70,7 @@ fn open_as(env: Env, instance: InstanceOptions) -> Arc<Engine> {
         instance,
         hasher: Arc::new(NoHash),
         processors: std::num::NonZero::new(4).expect("four is not zero"),
+        session_stack_bytes: 16 << 20,
         log: Arc::new(NoLog),
     };
     Engine::open(options).expect("opens")

@@ -20,6 +20,7 @@ pub(crate) type Job = Box<dyn FnOnce() -> Box<dyn FnOnce()> + Send>;
 pub struct Workers {
     state: Arc<State>,
     most: usize,
+    stack_bytes: usize,
     clock: Arc<dyn Clock>,
     waits: [AtomicU64; 3],
 }
@@ -40,10 +41,11 @@ struct Queue {
 }
 
 impl Workers {
-    /// A pool of at most so many threads; `clock` tells the processor time that each has used.
+    /// A pool of at most so many threads, each with a stack as sessions have: they evaluate the same expressions. `clock` tells the
+    /// processor time that each has used.
     #[must_use]
-    pub fn new(most: usize, clock: Arc<dyn Clock>) -> Arc<Workers> {
-        Arc::new(Workers { state: Arc::default(), most, clock, waits: Default::default() })
+    pub fn new(most: usize, stack_bytes: usize, clock: Arc<dyn Clock>) -> Arc<Workers> {
+        Arc::new(Workers { state: Arc::default(), most, stack_bytes, clock, waits: Default::default() })
     }
 
     /// How many there may be.
@@ -94,7 +96,8 @@ impl Workers {
             return false;
         }
         let state = Arc::clone(&self.state);
-        let thread = Builder::new().name(format!("parallel-{number}")).spawn(move || state.work(job));
+        let builder = Builder::new().name(format!("parallel-{number}")).stack_size(self.stack_bytes);
+        let thread = builder.spawn(move || state.work(job));
         let made = thread.is_ok();
         queue.threads.extend(thread);
         made
