@@ -125,6 +125,18 @@ impl Together {
         Some(self.built.swap_remove(at).1)
     }
 
+    /// The build sides of a gather's joins, for a helper.
+    fn built_for(&self, gather: &GatherNode) -> Vec<(usize, Fill)> {
+        let of_gather = |(of, _): &&(usize, Fill)| gather.joins.iter().any(|join| *of == address(join));
+        self.built.iter().filter(of_gather).map(|(of, fill)| (*of, fill.share())).collect()
+    }
+
+    /// A gather begins anew: what is left of its last time counts no more.
+    fn forget(&mut self, gather: &GatherNode) {
+        self.parts.retain(|(of, _)| *of != address(&gather.driver));
+        self.built.retain(|(of, _)| gather.joins.iter().all(|join| *of != address(join)));
+    }
+
     /// Whether this is a helper.
     pub fn helps(&self) -> bool {
         self.helps

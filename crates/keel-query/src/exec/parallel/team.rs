@@ -2,20 +2,21 @@
 
 use super::frozen::{Frozen, Readers};
 use super::morsels::PARTS_EACH;
+use super::workers::Job;
 use super::{GatherNode, Help, Morsels, ParallelPlan, Together, Workers, address};
 use crate::bind::rel::JoinKind;
 use crate::context::{ExecCtx, IsolationLevel};
 use crate::errors::{self, Error, Result};
 use crate::exec::count::Counts;
 use crate::exec::cx::{Cx, Report, Views};
-use crate::exec::hash::{self, Fill};
+use crate::exec::hash;
 use crate::exec::node::{Node, Op};
 use crate::exec::{Operator, access};
 use crate::plan::run::subquery_states;
 use keel_types::{Value, key};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 /// How long the session's thread waits for its helpers before it looks whether it is cancelled.
@@ -112,44 +113,33 @@ impl<T: Send + 'static> Team<T> {
         make: &(impl Fn(&mut dyn Operator, &mut Cx<'_>) -> Result<T> + Clone + Send + 'static),
     ) -> Result<Option<Team<T>>> {
         if let Some(together) = cx.together() {
-            together.parts.retain(|(of, _)| *of != address(&gather.driver));
+            together.forget(gather);
         }
         let Some((plan, help)) = helpers_for(cx) else { return Ok(None) };
         if !may_read_beside(&plan, cx)? {
             return Ok(None);
         }
         let Some(parts) = cut(gather, help.degree, cx)? else { return Ok(None) };
-        let Some(built) = build_sides(gather, counts, cx)? else { return Ok(None) };
+        if !build_sides(gather, counts, cx)? {
+            return Ok(None);
+        }
+        let mut helpers = help.workers.promise((help.degree - 1).min(parts.count() - 1));
+        if helpers.count() == 0 {
+            return Ok(None);
+        }
         let stop = Arc::new(AtomicBool::new(false));
         let frozen = Frozen::of(cx.session, &help.workers, help.used, Arc::clone(&stop));
-        let wanted = (help.degree - 1).min(parts.count() - 1);
-        let seats = seats(wanted, gather, &plan, (&parts, &built), &frozen, counts, cx)?;
+        let seats = seats(helpers.count(), gather, &plan, &parts, &frozen, counts, cx)?;
         let (sender, outcomes) = channel();
         let mut running = 0;
         for (number, seat) in seats.into_iter().enumerate() {
-            let (make, sender) = (make.clone(), sender.clone());
-            let (stop, parts) = (Arc::clone(&stop), Arc::clone(&parts));
-            let job = move || {
-                let (made, report) = seat.run(make);
-                if made.is_err() {
-                    stop.store(true, Ordering::Relaxed);
-                    parts.end();
-                }
-                // Nobody listens any more when the statement has ended early.
-                let outcome = Outcome { number, made, report };
-                let tell: Box<dyn FnOnce()> = Box::new(move || drop(sender.send(outcome)));
-                tell
-            };
-            if !help.workers.start(Box::new(job)) {
-                break;
-            }
-            running += 1;
+            let job = job(number, seat, make.clone(), sender.clone(), (&stop, &parts));
+            running += usize::from(helpers.start(job));
         }
-        let together = cx.rare().together.get_or_insert_default();
-        together.built = built;
         if running == 0 {
             return Ok(None);
         }
+        let together = cx.rare().together.get_or_insert_default();
         together.parts.push((address(&gather.driver), parts));
         cx.session.note_degree(running + 1);
         if let Some(counts) = counts {
@@ -241,6 +231,27 @@ impl<T> Drop for Team<T> {
     }
 }
 
+/// What a worker does in a seat.
+fn job<T: Send + 'static>(
+    number: usize,
+    seat: Seat,
+    make: impl Fn(&mut dyn Operator, &mut Cx<'_>) -> Result<T> + Send + 'static,
+    sender: Sender<Outcome<T>>,
+    (stop, parts): (&Arc<AtomicBool>, &Arc<Morsels>),
+) -> Job {
+    let (stop, parts) = (Arc::clone(stop), Arc::clone(parts));
+    Box::new(move || {
+        let (made, report) = seat.run(make);
+        if made.is_err() {
+            stop.store(true, Ordering::Relaxed);
+            parts.end();
+        }
+        // Nobody listens any more when the statement has ended early.
+        let outcome = Outcome { number, made, report };
+        Box::new(move || drop(sender.send(outcome)))
+    })
+}
+
 impl Seat {
     fn run<T>(self, make: impl Fn(&mut dyn Operator, &mut Cx<'_>) -> Result<T>) -> (Result<T>, Report) {
         let Seat { node, plan, slots, mut vars, mut readers, views, frozen, together, counts, counts_io } =
@@ -271,17 +282,18 @@ fn seats(
     wanted: usize,
     gather: &GatherNode,
     plan: &Arc<ParallelPlan>,
-    (parts, built): (&Arc<Morsels>, &[(usize, Fill)]),
+    parts: &Arc<Morsels>,
     frozen: &Frozen,
     counts: Option<&Counts>,
     cx: &mut Cx<'_>,
 ) -> Result<Vec<Seat>> {
     let views = cx.views_of(&plan.reads)?;
     let common = cx.share_memory();
+    let built = |cx: &mut Cx<'_>| cx.together().map(|t| t.built_for(gather)).unwrap_or_default();
     let seat = |_| {
         let together = Together {
             parts: vec![(address(&gather.driver), Arc::clone(parts))],
-            built: built.iter().map(|(of, fill)| (*of, fill.share())).collect(),
+            built: built(cx),
             common: Some(Arc::clone(&common)),
             helps: true,
             ..Together::default()
@@ -332,27 +344,19 @@ fn readers_for(plan: &ParallelPlan, cx: &mut Cx<'_>) -> Result<Readers> {
     Ok(Readers(readers))
 }
 
-/// The build sides that all share. `None` where one is to be read by the session's thread alone: it went to files, or it is empty and
-/// so is the result.
-fn build_sides(
-    gather: &GatherNode,
-    counts: Option<&Counts>,
-    cx: &mut Cx<'_>,
-) -> Result<Option<Vec<(usize, Fill)>>> {
-    let mut built = Vec::with_capacity(gather.joins.len());
+/// Makes the build sides that all share. False where one is to be read by the session's thread alone: it went to files, or it is empty
+/// and so is the result.
+fn build_sides(gather: &GatherNode, counts: Option<&Counts>, cx: &mut Cx<'_>) -> Result<bool> {
     for join in &gather.joins {
         let fill = hash::build(join, counts, cx)?;
         let nothing = fill.is_empty() && matches!(join.kind, JoinKind::Inner | JoinKind::Semi);
         let alone = nothing || fill.is_divided();
-        built.push((address(join), fill));
+        cx.rare().together.get_or_insert_default().built.push((address(join), fill));
         if alone {
-            if let Some(together) = cx.together() {
-                together.built = built;
-            }
-            return Ok(None);
+            return Ok(false);
         }
     }
-    Ok(Some(built))
+    Ok(true)
 }
 
 /// The driver's range in parts; `None` when there is only one.
