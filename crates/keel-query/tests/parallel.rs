@@ -300,3 +300,17 @@ fn helpers_evaluate_what_a_session_can() {
     };
     std::thread::Builder::new().stack_size(SESSION_STACK).spawn(deep).unwrap().join().unwrap();
 }
+
+#[test]
+fn what_helpers_read_counts_when_nobody_wants_their_rows_any_more() {
+    let s = many();
+    let reads = |query: &str| {
+        s.reads.set(0);
+        s.ok(query);
+        s.reads.get()
+    };
+    let all = reads("SELECT id FROM a WHERE n < 20");
+    helpers(&s, 4);
+    s.begins_last.set(true);
+    assert!(reads(&forced("SELECT TOP 1 id FROM a WHERE n < 20")) >= all, "the others have read it all");
+}

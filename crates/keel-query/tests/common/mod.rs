@@ -91,6 +91,8 @@ pub struct Session {
     pub begins_last: Cell<bool>,
     /// What its resource pool has for a statement.
     pub share: RefCell<Option<Arc<keel_query::MemoryShare>>>,
+    /// Pages that statements have read.
+    pub reads: Cell<u64>,
     /// How often a running statement may look whether it is cancelled before it is.
     pub looks_left: Cell<u64>,
     pub statistics: keel_query::stats::StatisticsCache,
@@ -142,6 +144,9 @@ impl SessionInfo for Session {
                 std::thread::yield_now();
             }
         }
+    }
+    fn note_reads(&self, pages: u64) {
+        self.reads.set(self.reads.get() + pages);
     }
     fn memory_share(&self) -> Option<Arc<keel_query::MemoryShare>> {
         self.share.borrow().clone()
@@ -299,6 +304,7 @@ impl Session {
             degree: Cell::new(0),
             begins_last: Cell::new(false),
             share: RefCell::new(None),
+            reads: Cell::new(0),
             looks_left: Cell::new(u64::MAX),
             identities: RefCell::default(),
             row_ids: RefCell::default(),

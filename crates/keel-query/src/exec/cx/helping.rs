@@ -112,6 +112,12 @@ impl Cx<'_> {
         }
     }
 
+    /// Takes over what helpers have told whose gather had ended before. Once the operators are closed nobody tells any more.
+    pub(crate) fn absorb_late(&mut self) {
+        let late = self.together().map(|together| together.take_late());
+        late.into_iter().flatten().for_each(|report| self.absorb(report));
+    }
+
     /// The statement ends: what all its threads were granted is this execution's.
     pub(super) fn end_sharing(&mut self) {
         let Some(common) = self.common() else { return };

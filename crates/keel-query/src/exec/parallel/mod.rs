@@ -37,7 +37,7 @@ pub(crate) use morsels::Morsels;
 pub(crate) use team::Source;
 pub use workers::Workers;
 
-use super::cx::Common;
+use super::cx::{Common, Report};
 use super::hash::Fill;
 use super::node::{Access, HashJoinNode, Node};
 use crate::plan::SubPlan;
@@ -104,6 +104,8 @@ pub(crate) struct Together {
     pub common: Option<Arc<Mutex<Common>>>,
     /// What this thread has told the others that it holds, bytes.
     pub told: usize,
+    /// What helpers have told whose gather had ended before.
+    late: Arc<Mutex<Vec<Report>>>,
     /// This is a helper.
     helps: bool,
 }
@@ -123,6 +125,11 @@ impl Together {
     pub fn take_built(&mut self, join: &Arc<HashJoinNode>) -> Option<Fill> {
         let at = self.built.iter().position(|(of, _)| *of == address(join))?;
         Some(self.built.swap_remove(at).1)
+    }
+
+    /// What helpers have told whose gather had ended before: each of them once.
+    pub fn take_late(&self) -> Vec<Report> {
+        std::mem::take(&mut *self.late.lock())
     }
 
     /// The build sides of a gather's joins, for a helper.

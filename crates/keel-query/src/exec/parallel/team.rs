@@ -14,6 +14,7 @@ use crate::exec::node::{Node, Op};
 use crate::exec::{Operator, access};
 use crate::plan::run::subquery_states;
 use keel_types::{Value, key};
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -88,6 +89,8 @@ pub(super) struct Team<T> {
     failed: Option<(usize, Error)>,
     stop: Arc<AtomicBool>,
     workers: Arc<Workers>,
+    /// Takes what helpers tell when nobody wants what they make.
+    late: Arc<Mutex<Vec<Report>>>,
 }
 
 /// What a helper begins with.
@@ -141,12 +144,13 @@ impl<T: Send + 'static> Team<T> {
         }
         let together = cx.rare().together.get_or_insert_default();
         together.parts.push((address(&gather.driver), parts));
+        let late = Arc::clone(&together.late);
         cx.session.note_degree(running + 1);
         if let Some(counts) = counts {
             counts.note_degree(running + 1);
         }
         let workers = help.workers;
-        Ok(Some(Team { outcomes, running, made: Vec::new(), failed: None, stop, workers }))
+        Ok(Some(Team { outcomes, running, made: Vec::new(), failed: None, stop, workers, late }))
     }
 
     /// Waits for the helpers, once the session's thread has done its own share.
@@ -225,8 +229,11 @@ impl<T: Send + 'static> Team<T> {
 impl<T> Drop for Team<T> {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        while self.running > 0 && self.outcomes.recv().is_ok() {
+        while self.running > 0
+            && let Ok(outcome) = self.outcomes.recv()
+        {
             self.running -= 1;
+            self.late.lock().push(outcome.report);
         }
     }
 }
