@@ -347,6 +347,15 @@ pub struct AggregateCall {
     pub ty: SqlType,
 }
 
+impl AggregateCall {
+    /// Whether it takes in each value once. What several threads have of one cannot be brought together: whether a value is new is known
+    /// only value by value.
+    #[must_use]
+    pub fn tells_values_apart(&self) -> bool {
+        self.distinct || self.func == AggFunc::ApproxCountDistinct
+    }
+}
+
 /// Aggregation.
 pub struct AggregateNode {
     /// Input.
