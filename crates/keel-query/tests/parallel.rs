@@ -225,10 +225,13 @@ fn a_cancelled_statement_takes_its_helpers_along() {
 fn what_only_the_session_knows_is_serial() {
     let s = many();
     helpers(&s, 4);
+    s.ok("DECLARE @m int = 0, @k int = 5");
     for (query, reason) in [
         ("SELECT id, @@ROWCOUNT FROM a", "NonParallelizableIntrinsicFunction"),
         ("SELECT id, NEWID() FROM a", "NonParallelizableIntrinsicFunction"),
         ("SELECT COUNT(*) FROM a WITH (UPDLOCK)", "CouldNotGenerateValidParallelPlan"),
+        ("SELECT @m = n FROM a WHERE n > @m", "CouldNotGenerateValidParallelPlan"),
+        ("SELECT @m = MAX(n) FROM a WHERE id > (SELECT MAX(@m) FROM b)", "CouldNotGenerateValidParallelPlan"),
     ] {
         let batch = keel_parser::parse_batch(&forced(query), keel_parser::ParseOptions::default()).unwrap();
         let keel_parser::ast::StatementKind::Select(select) = &batch.statements[0].kind else {
@@ -237,6 +240,11 @@ fn what_only_the_session_knows_is_serial() {
         let plan = keel_query::compile_select(&s, select).unwrap();
         assert_eq!(plan.degree(), 1, "{query}");
         assert_eq!(plan.serial_reason(), Some(reason), "{query}");
+    }
+    for query in ["SELECT @m = MAX(n) FROM a WHERE n > @k", "SELECT @m = @m + n FROM a WHERE n * n > @k"] {
+        s.degree.set(0);
+        s.ok(&forced(query));
+        assert_eq!(s.degree.get(), 4, "{query}");
     }
 }
 

@@ -108,6 +108,11 @@ pub trait SubqueryPlanner {
         let _ = reason;
     }
 
+    /// What is being compiled reads this variable.
+    fn note_variable(&mut self, variable: usize) {
+        let _ = variable;
+    }
+
     /// Columns that a branch of CASE has to decode before it is evaluated.
     fn late_columns(&self, e: &Expr) -> Vec<Decode> {
         let _ = e;
@@ -167,7 +172,10 @@ impl Compiler<'_> {
         let code = match &e.kind {
             ExprKind::Const(v) => Code::Const(v.clone()),
             ExprKind::Slot(s) => Code::Slot(*s as usize),
-            ExprKind::Var(v) => Code::Var(*v),
+            ExprKind::Var(v) => {
+                self.subqueries.note_variable(*v);
+                Code::Var(*v)
+            }
             ExprKind::Arith(op, a, b) => self.arith(*op, a, b, e.ty)?,
             ExprKind::Neg(a) => self.negate(a, e.ty)?,
             ExprKind::BitNot(a) => {

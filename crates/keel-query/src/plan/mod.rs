@@ -91,6 +91,8 @@ pub struct Planner<'b, 'a> {
     wish: Option<parallel::Wish>,
     /// Why nobody may help the statement.
     serial: Option<&'static str>,
+    /// Variables that it reads.
+    variables: Vec<usize>,
 }
 
 impl<'b, 'a> Planner<'b, 'a> {
@@ -108,6 +110,7 @@ impl<'b, 'a> Planner<'b, 'a> {
             order_used: false,
             wish: None,
             serial: None,
+            variables: Vec::new(),
         }
     }
 
@@ -156,6 +159,10 @@ impl<'b, 'a> Planner<'b, 'a> {
 impl SubqueryPlanner for Planner<'_, '_> {
     fn note_serial(&mut self, reason: &'static str) {
         self.serial.get_or_insert(reason);
+    }
+
+    fn note_variable(&mut self, variable: usize) {
+        self.variables.push(variable);
     }
 
     fn late_columns(&self, e: &Expr) -> Vec<Decode> {

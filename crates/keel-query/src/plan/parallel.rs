@@ -13,8 +13,8 @@
 use super::shown::Shown;
 use super::xml::UNIT_COST;
 use super::{Planner, SubPlan};
-use crate::bind::rel::{AggFunc, JoinKind};
-use crate::exec::node::{Access, AggregateNode, Bounds, HashJoinNode, Node, Op};
+use crate::bind::rel::JoinKind;
+use crate::exec::node::{Access, AggregateCall, AggregateNode, Bounds, HashJoinNode, Node, Op};
 use crate::exec::parallel::GatherNode;
 use crate::expr::compile::Code;
 use keel_base::DatabaseId;
@@ -65,6 +65,14 @@ impl Planner<'_, '_> {
         if degree <= 1 {
             let alone = own.degree_max <= 1;
             self.serial = Some(if alone { "EstimatedDOPIsOne" } else { "MaxDOPSetToOne" });
+        }
+    }
+
+    /// The statement being planned assigns these variables. What has been planned so far, and reads one of them, sees each value that it
+    /// is given on the way: that is one thread's work.
+    pub(crate) fn assign_variables(&mut self, assigned: impl IntoIterator<Item = usize>) {
+        if assigned.into_iter().any(|variable| self.variables.contains(&variable)) {
+            self.serial.get_or_insert("CouldNotGenerateValidParallelPlan");
         }
     }
 
@@ -212,11 +220,8 @@ impl Placing {
         let slots = n.input_slots.clone();
         // Everything at once needs no order.
         let relies = n.ordered && !n.scalar;
-        let takes = if n.aggs.iter().any(|call| call.distinct || call.func == AggFunc::ApproxCountDistinct) {
-            Takes::Rows(&slots)
-        } else {
-            Takes::Made
-        };
+        let apart = n.aggs.iter().any(AggregateCall::tells_values_apart);
+        let takes = if apart { Takes::Rows(&slots) } else { Takes::Made };
         let Some(input) = Arc::get_mut(&mut n.input) else { return };
         self.below(input, takes, relies);
         if matches!((&input.op, takes), (Op::Gather(_), Takes::Made)) {
