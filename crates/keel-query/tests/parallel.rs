@@ -322,3 +322,25 @@ fn what_helpers_read_counts_when_nobody_wants_their_rows_any_more() {
     s.begins_last.set(true);
     assert!(reads(&forced("SELECT TOP 1 id FROM a WHERE n < 20")) >= all, "the others have read it all");
 }
+
+#[test]
+fn rows_are_sent_by_helpers_where_few_come_out() {
+    let s = many();
+    helpers(&s, 4);
+    s.cost_threshold.set(0.0);
+    for (query, degree) in [
+        ("SELECT * FROM a", 0),
+        ("SELECT id, n + 1 FROM a WHERE n > 30", 0),
+        ("SELECT DISTINCT s, id FROM a", 0),
+        ("SELECT COUNT(DISTINCT n) FROM a", 0),
+        ("SELECT COUNT(*), SUM(n) FROM a", 4),
+        ("SELECT id, n FROM a ORDER BY n", 4),
+        ("SELECT id FROM a WHERE n = 77", 4),
+        ("SELECT COUNT(DISTINCT s) FROM a WHERE n = 77", 4),
+        ("SELECT x.c, a.s FROM a JOIN (SELECT n, COUNT(*) AS c FROM a GROUP BY n) x ON x.n = a.n", 4),
+    ] {
+        s.degree.set(0);
+        s.ok(query);
+        assert_eq!(s.degree.get(), degree, "{query}");
+    }
+}

@@ -7,6 +7,9 @@
 //! **Order.** Rows of several threads come in no order. So nothing is gathered below what relies on an order that its input has by
 //! itself (an index that saves a sort, a stream aggregate), up to the next operator that reads everything first.
 //!
+//! **Rows that are sent.** What each thread makes of its rows is little. Where rows themselves go on, to the client or to an operator
+//! that one thread runs, a part is gathered only if it reads many rows for each that it gives.
+//!
 //! **Serial statements.** Expressions that only the session's thread can evaluate make the whole statement serial, as in the product;
 //! so do hints that lock. Why is told as the product does (`NonParallelPlanReason`).
 
@@ -25,6 +28,10 @@ use std::sync::Arc;
 
 /// Least cost of a part for which helpers are called, in units of one row read: what they must save to be worth their start.
 const PART_COST_MIN: f64 = 20_000.0;
+
+/// Rows read for one that is sent, at least, where threads send rows to one that goes on with them: to send a row, and to take it in,
+/// costs more than to read it. Nor may a client that takes many rows slowly keep helpers waiting for it.
+const SENT_ROW_COST_MIN: f64 = 8.0;
 
 /// Whether and where a statement may become parallel.
 #[derive(Clone, Copy, Debug)]
@@ -136,8 +143,7 @@ struct Placing {
 impl Placing {
     /// Into a node and what stands below it. `ordered`: somebody above relies on the order in which its rows come.
     fn below(&self, node: &mut Node, takes: Takes<'_>, ordered: bool) {
-        let nothing = matches!(takes, Takes::Rows([]));
-        if !ordered && !nothing && node.cost >= self.wish.part_cost_min && drives(node) {
+        if !ordered && node.cost >= self.wish.part_cost_min && self.pays(node, takes) && drives(node) {
             self.build_sides(node);
             gather(node, takes);
             return;
@@ -198,6 +204,15 @@ impl Placing {
             | Op::WorkTable(_)
             | Op::Shared(_)
             | Op::Gather(_) => {}
+        }
+    }
+
+    /// Whether what a part saves is worth more than to hand over what comes out of it.
+    fn pays(&self, node: &Node, takes: Takes<'_>) -> bool {
+        match takes {
+            Takes::Made => true,
+            Takes::Rows([]) => false,
+            Takes::Rows(_) => self.wish.forced || node.cost >= SENT_ROW_COST_MIN * node.rows,
         }
     }
 

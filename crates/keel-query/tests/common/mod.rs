@@ -85,6 +85,8 @@ pub struct Session {
     pub work: RefCell<Option<&'static Arc<keel_query::WorkSpace>>>,
     /// Threads that help, and most that a statement may have.
     pub helpers: RefCell<Option<(Arc<keel_query::Workers>, usize)>>,
+    /// Cost from which statements are parallel.
+    pub cost_threshold: Cell<f64>,
     /// Most threads that a statement has had.
     pub degree: Cell<usize>,
     /// A session's thread begins its share when its helpers have ended.
@@ -231,7 +233,7 @@ impl BindScope for Session {
     }
     fn parallelism(&self) -> Parallelism {
         let degree = self.helpers.borrow().as_ref().map_or(1, |(_, degree)| *degree);
-        Parallelism { degree, degree_max: degree, cost_threshold: 5.0 }
+        Parallelism { degree, degree_max: degree, cost_threshold: self.cost_threshold.get() }
     }
     fn disabled_passes(&self) -> &[keel_query::plan::rewrite::Pass] {
         &self.disabled
@@ -301,6 +303,7 @@ impl Session {
             explicit: Cell::new(false),
             work: RefCell::new(None),
             helpers: RefCell::new(None),
+            cost_threshold: Cell::new(5.0),
             degree: Cell::new(0),
             begins_last: Cell::new(false),
             share: RefCell::new(None),
