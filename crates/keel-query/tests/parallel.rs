@@ -37,6 +37,7 @@ const MORE: &[&str] = &[
     "SELECT COUNT(*) FROM a WHERE id IN (SELECT m FROM p GROUP BY m HAVING COUNT(*) > 2)",
     "SELECT (SELECT MAX(id) FROM a), (SELECT COUNT(*) FROM b WHERE n > 10)",
     "WITH x AS (SELECT k, SUM(n) AS n FROM a GROUP BY k) SELECT x.k FROM x WHERE n = (SELECT MAX(n) FROM x)",
+    "WITH x AS (SELECT k, SUM(n) AS n FROM a GROUP BY k) SELECT x.k, y.k FROM x JOIN x AS y ON y.n = x.n",
     "SELECT d.k, a.id FROM (SELECT TOP 3 k FROM b WHERE k IS NOT NULL ORDER BY k) d CROSS APPLY (SELECT TOP 2 id FROM a WHERE a.k = d.k ORDER BY id) a",
     "SELECT GROUPING_ID(k, s), k, s, SUM(n) FROM a GROUP BY GROUPING SETS ((k), (s), ())",
     "SELECT CASE WHEN k = 3 THEN s WHEN k = 4 THEN CAST(n AS varchar(10)) END FROM a",
@@ -230,6 +231,10 @@ fn what_only_the_session_knows_is_serial() {
         ("SELECT id, @@ROWCOUNT FROM a", "NonParallelizableIntrinsicFunction"),
         ("SELECT id, NEWID() FROM a", "NonParallelizableIntrinsicFunction"),
         ("SELECT COUNT(*) FROM a WITH (UPDLOCK)", "CouldNotGenerateValidParallelPlan"),
+        (
+            "WITH x AS (SELECT k, SUM(n) AS n FROM a GROUP BY k) SELECT x.k, @@ROWCOUNT FROM x JOIN x AS y ON y.n = x.n",
+            "NonParallelizableIntrinsicFunction",
+        ),
         ("SELECT @m = n FROM a WHERE n > @m", "CouldNotGenerateValidParallelPlan"),
         ("SELECT @m = MAX(n) FROM a WHERE id > (SELECT MAX(@m) FROM b)", "CouldNotGenerateValidParallelPlan"),
     ] {
@@ -240,6 +245,7 @@ fn what_only_the_session_knows_is_serial() {
         let plan = keel_query::compile_select(&s, select).unwrap();
         assert_eq!(plan.degree(), 1, "{query}");
         assert_eq!(plan.serial_reason(), Some(reason), "{query}");
+        assert!(!plan.explain().iter().any(|line| line.contains("Parallelism")), "{query}");
     }
     for query in ["SELECT @m = MAX(n) FROM a WHERE n > @k", "SELECT @m = @m + n FROM a WHERE n * n > @k"] {
         s.degree.set(0);

@@ -15,7 +15,7 @@ use keel_node::{Isolation, LockMode};
 use keel_types::key::KeyColumn;
 use keel_types::{Collation, SqlType, Value};
 use smallvec::{SmallVec, smallvec};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A physical operator with its inputs.
 pub struct Node {
@@ -522,10 +522,28 @@ pub struct SpoolNode {
 pub struct SharedPart {
     /// Its number in the plan.
     pub number: usize,
-    /// What computes the rows.
-    pub input: Node,
-    /// Slots it leaves them in.
+    /// Slots it leaves the rows in.
     pub slots: Vec<usize>,
+    input: OnceLock<Node>,
+}
+
+impl SharedPart {
+    /// One that is still planned.
+    #[must_use]
+    pub fn new(number: usize, slots: Vec<usize>) -> SharedPart {
+        SharedPart { number, slots, input: OnceLock::new() }
+    }
+
+    /// It is planned, once: this computes the rows.
+    pub fn finish(&self, input: Node) {
+        assert!(self.input.set(input).is_ok(), "a part is planned once");
+    }
+
+    /// What computes the rows.
+    #[must_use]
+    pub fn input(&self) -> &Node {
+        self.input.get().expect("a plan that runs or is shown is finished")
+    }
 }
 
 /// One of the places.
@@ -569,7 +587,7 @@ impl Node {
             Op::Recursive(n) => smallvec![&*n.anchor, &*n.step],
             Op::MaxOneRow(n) => smallvec![&**n],
             Op::Spool(n) => smallvec![&*n.input],
-            Op::Shared(n) => smallvec![&n.of.input],
+            Op::Shared(n) => n.of.input.get().into_iter().collect(),
             Op::Gather(n) => smallvec![&*n.input],
         }
     }

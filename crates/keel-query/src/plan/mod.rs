@@ -68,6 +68,14 @@ const KEPT_ANSWERS: usize = 32;
 /// Statistics by database and object id, as far as the statement asked for them.
 type KnownStatistics = HashMap<(u32, i32), Option<Arc<TableStatistics>>>;
 
+/// A shared part, with the rows and the cost of computing it once.
+#[derive(Clone)]
+struct Estimated {
+    part: Arc<SharedPart>,
+    rows: f64,
+    cost: f64,
+}
+
 /// Plans one statement.
 pub struct Planner<'b, 'a> {
     /// Slots and surroundings.
@@ -83,7 +91,9 @@ pub struct Planner<'b, 'a> {
     /// Columns that branches of CASE decode themselves.
     late: Vec<Decode>,
     /// Parts that are computed once for several places, by their number.
-    shared: HashMap<usize, Arc<SharedPart>>,
+    shared: HashMap<usize, Estimated>,
+    /// Those that get their operators when it is known whether the statement is parallel.
+    unfinished: Vec<(Arc<SharedPart>, Node)>,
     statistics: RefCell<KnownStatistics>,
     /// Some order that rows come in by themselves is relied on.
     order_used: bool,
@@ -106,6 +116,7 @@ impl<'b, 'a> Planner<'b, 'a> {
             cascade_depth: 0,
             late: Vec::new(),
             shared: HashMap::new(),
+            unfinished: Vec::new(),
             statistics: RefCell::new(HashMap::new()),
             order_used: false,
             wish: None,
@@ -122,14 +133,24 @@ impl<'b, 'a> Planner<'b, 'a> {
         let off = self.binder.scope.disabled_passes().contains(&rewrite::Pass::ShareParts);
         let shared = if off { None } else { share::shared(&rel, need) };
         let Some(shared) = shared else { return self.plan(rel, need, &SortOrder::NONE) };
+        let parts = self.unfinished.len();
         let shared = self.plan(shared, need, &SortOrder::NONE)?;
         let subplans = self.subplans.len();
         let plain = self.plan(rel, need, &SortOrder::NONE)?;
         if plain.node.cost <= shared.node.cost {
+            self.unfinished.truncate(parts);
             return Ok(plain);
         }
         self.subplans.truncate(subplans);
+        if self.wish.is_none() {
+            self.finish_parts();
+        }
         Ok(shared)
+    }
+
+    /// Shared parts are as they will run.
+    fn finish_parts(&mut self) {
+        self.unfinished.drain(..).for_each(|(part, input)| part.finish(input));
     }
 
     /// A step of planning: error 3617 when the statement is cancelled.

@@ -83,14 +83,31 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Puts gathers into a plan whose rows are read in these slots; none where it stays serial. Returns what the statement reads, and
-    /// how many threads it may have, when there are any.
+    /// Finishes a plan whose rows are read in these slots: puts gathers into it, none where it stays serial. Returns what the statement
+    /// reads, and how many threads it may have, when there are any.
     pub(crate) fn make_parallel(
         &mut self,
         root: &mut Node,
         output: Option<&[usize]>,
     ) -> Option<(ViewsRead, usize)> {
         let wish = self.wish?;
+        let reads = self.may_be_parallel(root, wish);
+        if reads.is_some() {
+            self.place_gathers(root, output, wish);
+        }
+        let gathered = self.all_of(root).any(has_gather);
+        self.finish_parts();
+        reads.filter(|_| gathered).map(|reads| (reads, wish.degree))
+    }
+
+    /// The statement's operators: its own, its subqueries', those of its shared parts.
+    fn all_of<'n>(&'n self, root: &'n Node) -> impl Iterator<Item = &'n Node> {
+        let subqueries = self.subplans.iter().map(|s| &*s.node);
+        std::iter::once(root).chain(subqueries).chain(self.unfinished.iter().map(|(_, node)| node))
+    }
+
+    /// What a statement reads that may be parallel.
+    fn may_be_parallel(&mut self, root: &Node, wish: Wish) -> Option<ViewsRead> {
         let cost: f64 = root.cost + self.subplans.iter().map(|s| s.node.cost).sum::<f64>();
         if cost < wish.statement_cost_min {
             self.serial = None;
@@ -100,37 +117,26 @@ impl Planner<'_, '_> {
             return None;
         }
         let mut reads = ViewsRead::new();
-        let all = std::iter::once(&*root).chain(self.subplans.iter().map(|s| &*s.node));
-        if !all.into_iter().all(|node| reads_freely(node, &mut reads)) {
+        let free = self.all_of(root).all(|node| reads_freely(node, &mut reads));
+        if !free || self.subplans.iter().any(|s| !is_for_helpers(&s.node, true)) {
             self.serial = Some("CouldNotGenerateValidParallelPlan");
             return None;
         }
-        if self.subplans.iter().any(|s| !is_for_helpers(&s.node, true)) {
-            self.serial = Some("CouldNotGenerateValidParallelPlan");
-            return None;
-        }
+        Some(reads)
+    }
+
+    fn place_gathers(&mut self, root: &mut Node, output: Option<&[usize]>, wish: Wish) {
         let place = Placing { wish, order_used: self.order_used };
         for SubPlan { node, alone, result_slot, .. } in &mut self.subplans {
             if let (true, Some(node)) = (*alone, Arc::get_mut(node)) {
                 place.below(node, Takes::Rows(&[*result_slot]), self.order_used);
             }
         }
+        for (part, node) in &mut self.unfinished {
+            place.below(node, Takes::Rows(&part.slots), false);
+        }
         let written = written_by(root);
         place.below(root, Takes::Rows(output.unwrap_or(&written)), self.order_used);
-        let nodes = std::iter::once(&*root).chain(self.subplans.iter().map(|s| &*s.node));
-        nodes.into_iter().any(has_gather).then_some((reads, wish.degree))
-    }
-
-    /// The same for a part that is computed once and read in several places.
-    pub(super) fn parallel_part(&self, mut node: Node, slots: &[usize]) -> Node {
-        if let Some(wish) = self.wish
-            && self.serial.is_none()
-            && node.cost >= wish.statement_cost_min
-        {
-            let place = Placing { wish, order_used: self.order_used };
-            place.below(&mut node, Takes::Rows(slots), false);
-        }
-        node
     }
 }
 
