@@ -315,18 +315,43 @@ fn helpers_evaluate_what_a_session_can() {
     std::thread::Builder::new().stack_size(SESSION_STACK).spawn(deep).unwrap().join().unwrap();
 }
 
+/// Pages that a query reads.
+fn reads(s: &Session, query: &str) -> u64 {
+    s.reads.set(0);
+    s.ok(query);
+    s.reads.get()
+}
+
+#[test]
+fn a_subquery_with_one_answer_runs_once_for_all_threads() {
+    let s = many();
+    helpers(&s, 4);
+    for begins_last in [true, false] {
+        s.begins_last.set(begins_last);
+        let outer = reads(&s, &forced("SELECT COUNT(*) FROM p WHERE v > 4"));
+        let inner = reads(&s, &forced("SELECT MAX(LEN(s)) FROM a"));
+        let both = reads(&s, &forced("SELECT COUNT(*) FROM p WHERE v > (SELECT MAX(LEN(s)) FROM a)"));
+        assert!(both <= outer + inner, "{both} pages for {outer} and {inner}");
+    }
+}
+
+#[test]
+fn a_subquery_that_nobody_asks_does_not_fail() {
+    let s = many();
+    helpers(&s, 4);
+    let never = "SELECT COUNT(*) FROM a WHERE CASE WHEN n < 0 THEN (SELECT 1 / (COUNT(*) - COUNT(id)) FROM b) ELSE 1 END = 1";
+    assert_eq!(s.ok(&forced(never)), s.ok(never));
+    let asked = never.replace("n < 0", "n < 1");
+    assert!(s.run(&forced(&asked)).contains("error 8134"));
+}
+
 #[test]
 fn what_helpers_read_counts_when_nobody_wants_their_rows_any_more() {
     let s = many();
-    let reads = |query: &str| {
-        s.reads.set(0);
-        s.ok(query);
-        s.reads.get()
-    };
-    let all = reads("SELECT id FROM a WHERE n < 20");
+    let all = reads(&s, "SELECT id FROM a WHERE n < 20");
     helpers(&s, 4);
     s.begins_last.set(true);
-    assert!(reads(&forced("SELECT TOP 1 id FROM a WHERE n < 20")) >= all, "the others have read it all");
+    assert!(reads(&s, &forced("SELECT TOP 1 id FROM a WHERE n < 20")) >= all, "the others have read it all");
 }
 
 #[test]

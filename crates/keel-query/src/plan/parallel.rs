@@ -19,6 +19,7 @@ use super::{Planner, SubPlan};
 use crate::bind::rel::JoinKind;
 use crate::exec::node::{Access, AggregateCall, AggregateNode, Bounds, HashJoinNode, Node, Op};
 use crate::exec::parallel::GatherNode;
+use crate::exec::subquery::Asks;
 use crate::expr::compile::Code;
 use keel_base::DatabaseId;
 use keel_node::Isolation;
@@ -127,8 +128,9 @@ impl Planner<'_, '_> {
 
     fn place_gathers(&mut self, root: &mut Node, output: Option<&[usize]>, wish: Wish) {
         let place = Placing { wish, order_used: self.order_used };
-        for SubPlan { node, alone, result_slot, .. } in &mut self.subplans {
-            if let (true, Some(node)) = (*alone, Arc::get_mut(node)) {
+        for SubPlan { node, alone, asks, result_slot, .. } in &mut self.subplans {
+            // Of EXISTS one row is read.
+            if let (true, Some(node)) = (*alone && *asks != Asks::Exists, Arc::get_mut(node)) {
                 place.below(node, Takes::Rows(&[*result_slot]), self.order_used);
             }
         }

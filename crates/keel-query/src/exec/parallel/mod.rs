@@ -10,7 +10,7 @@
 //!
 //! A [`GatherNode`] marks such a part. Its *driver* is the table that is cut into parts: rows of it flow up through filters,
 //! projections and the probe and outer sides of joins. Before the helpers begin, the session's thread computes what all share: the
-//! build sides of these joins, the statement's view of each database, the parts. Then it does its own share like the others, so
+//! build sides of these joins, the answers of subqueries that have one for all rows, the statement's view of each database, the parts. Then it does its own share like the others, so
 //! that a statement for which no helper is free runs as it would have without.
 //!
 //! **What a consumer takes** is its choice: an aggregate, a sort and the build side of a join (`Source`) have each thread make a
@@ -26,6 +26,7 @@
 //! Deliberately absent: helpers for statements that lock what they read, for transactions that have written (only their own thread
 //! sees their rows), and inside of what a helper runs.
 
+mod ahead;
 mod frozen;
 mod gather;
 mod morsels;

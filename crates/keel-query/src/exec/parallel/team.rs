@@ -1,5 +1,6 @@
 //! The threads that run one part of a plan, from their start to what each has made.
 
+use super::ahead::{self, Answers};
 use super::frozen::{Frozen, Readers};
 use super::morsels::PARTS_EACH;
 use super::workers::Job;
@@ -103,6 +104,7 @@ struct Seat {
     views: Views,
     frozen: Frozen,
     together: Together,
+    answers: Answers,
     counts: Option<Counts>,
     counts_io: bool,
 }
@@ -115,41 +117,31 @@ impl<T: Send + 'static> Team<T> {
         cx: &mut Cx<'_>,
         make: &(impl Fn(&mut dyn Operator, &mut Cx<'_>) -> Result<T> + Clone + Send + 'static),
     ) -> Result<Option<Team<T>>> {
-        if let Some(together) = cx.together() {
-            together.forget(gather);
-        }
-        let Some((plan, help)) = helpers_for(cx) else { return Ok(None) };
-        if !may_read_beside(&plan, cx)? {
-            return Ok(None);
-        }
-        let Some(parts) = cut(gather, help.degree, cx)? else { return Ok(None) };
-        if !build_sides(gather, counts, cx)? {
-            return Ok(None);
-        }
+        let Some(ready) = prepare(gather, counts, cx)? else { return Ok(None) };
+        let Ready { help, parts, .. } = &ready;
         let mut helpers = help.workers.promise((help.degree - 1).min(parts.count() - 1));
         if helpers.count() == 0 {
             return Ok(None);
         }
         let stop = Arc::new(AtomicBool::new(false));
-        let frozen = Frozen::of(cx.session, &help.workers, help.used, Arc::clone(&stop));
-        let seats = seats(helpers.count(), gather, &plan, &parts, &frozen, counts, cx)?;
+        let seats = seats(helpers.count(), gather, &ready, &stop, counts, cx)?;
         let (sender, outcomes) = channel();
         let mut running = 0;
         for (number, seat) in seats.into_iter().enumerate() {
-            let job = job(number, seat, make.clone(), sender.clone(), (&stop, &parts));
+            let job = job(number, seat, make.clone(), sender.clone(), (&stop, parts));
             running += usize::from(helpers.start(job));
         }
         if running == 0 {
             return Ok(None);
         }
         let together = cx.rare().together.get_or_insert_default();
-        together.parts.push((address(&gather.driver), parts));
+        together.parts.push((address(&gather.driver), Arc::clone(parts)));
         let late = Arc::clone(&together.late);
         cx.session.note_degree(running + 1);
         if let Some(counts) = counts {
             counts.note_degree(running + 1);
         }
-        let workers = help.workers;
+        let workers = Arc::clone(&help.workers);
         Ok(Some(Team { outcomes, running, made: Vec::new(), failed: None, stop, workers, late }))
     }
 
@@ -261,8 +253,19 @@ fn job<T: Send + 'static>(
 
 impl Seat {
     fn run<T>(self, make: impl Fn(&mut dyn Operator, &mut Cx<'_>) -> Result<T>) -> (Result<T>, Report) {
-        let Seat { node, plan, slots, mut vars, mut readers, views, frozen, together, counts, counts_io } =
-            self;
+        let Seat {
+            node,
+            plan,
+            slots,
+            mut vars,
+            mut readers,
+            views,
+            frozen,
+            together,
+            answers,
+            counts,
+            counts_io,
+        } = self;
         frozen.begin();
         let mut ctx = ExecCtx {
             vars: &mut vars,
@@ -273,6 +276,7 @@ impl Seat {
         };
         let mut cx = Cx::new(&mut ctx, slots);
         cx.subqueries = subquery_states(&plan.subplans, counts.as_ref());
+        ahead::give(answers, &mut cx);
         cx.begin_helping(views, together, counts_io);
         let mut operator = node.operator(counts.as_ref());
         let made = make(&mut *operator, &mut cx);
@@ -284,18 +288,43 @@ impl Seat {
     }
 }
 
+/// What all threads share of a gather that is about to begin.
+struct Ready {
+    plan: Arc<ParallelPlan>,
+    help: Help,
+    parts: Arc<Morsels>,
+    answers: Answers,
+}
+
+/// Computes it; build sides are with the execution. `None` where the session's thread had better work alone.
+fn prepare(gather: &GatherNode, counts: Option<&Counts>, cx: &mut Cx<'_>) -> Result<Option<Ready>> {
+    if let Some(together) = cx.together() {
+        together.forget(gather);
+    }
+    let Some((plan, help)) = helpers_for(cx) else { return Ok(None) };
+    if help.workers.are_busy() || !may_read_beside(&plan, cx)? {
+        return Ok(None);
+    }
+    let Some(parts) = cut(gather, help.degree, cx)? else { return Ok(None) };
+    let Some(answers) = ahead::find(&plan, cx) else { return Ok(None) };
+    if !build_sides(gather, counts, cx)? {
+        return Ok(None);
+    }
+    Ok(Some(Ready { plan, help, parts, answers }))
+}
+
 /// What so many helpers begin with.
 fn seats(
     wanted: usize,
     gather: &GatherNode,
-    plan: &Arc<ParallelPlan>,
-    parts: &Arc<Morsels>,
-    frozen: &Frozen,
+    Ready { plan, help, parts, answers }: &Ready,
+    stop: &Arc<AtomicBool>,
     counts: Option<&Counts>,
     cx: &mut Cx<'_>,
 ) -> Result<Vec<Seat>> {
     let views = cx.views_of(&plan.reads)?;
     let common = cx.share_memory();
+    let frozen = Frozen::of(cx.session, &help.workers, Arc::clone(&help.used), Arc::clone(stop));
     let built = |cx: &mut Cx<'_>| cx.together().map(|t| t.built_for(gather)).unwrap_or_default();
     let seat = |_| {
         let together = Together {
@@ -314,6 +343,7 @@ fn seats(
             views: views.clone(),
             frozen: frozen.clone(),
             together,
+            answers: answers.clone(),
             counts: counts.cloned(),
             counts_io: cx.io().is_some(),
         })

@@ -91,6 +91,12 @@ impl Workers {
         &self.clock
     }
 
+    /// Whether none could be promised now.
+    pub(crate) fn are_busy(&self) -> bool {
+        let queue = self.state.queue.lock();
+        queue.idle == 0 && queue.threads.len() + queue.unmade >= self.most
+    }
+
     /// Promises so many workers, or as many as there are.
     pub(crate) fn promise(self: &Arc<Workers>, wanted: usize) -> Promised {
         let mut queue = self.state.queue.lock();
