@@ -237,6 +237,10 @@ fn what_only_the_session_knows_is_serial() {
         ),
         ("SELECT @m = n FROM a WHERE n > @m", "CouldNotGenerateValidParallelPlan"),
         ("SELECT @m = MAX(n) FROM a WHERE id > (SELECT MAX(@m) FROM b)", "CouldNotGenerateValidParallelPlan"),
+        (
+            "SELECT @m = n, @k = (SELECT COUNT(*) FROM b WHERE n > @m) FROM a",
+            "CouldNotGenerateValidParallelPlan",
+        ),
     ] {
         let batch = keel_parser::parse_batch(&forced(query), keel_parser::ParseOptions::default()).unwrap();
         let keel_parser::ast::StatementKind::Select(select) = &batch.statements[0].kind else {

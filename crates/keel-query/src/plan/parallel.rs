@@ -17,10 +17,13 @@ use super::shown::Shown;
 use super::xml::UNIT_COST;
 use super::{Planner, SubPlan};
 use crate::bind::rel::JoinKind;
+use crate::errors::Result;
 use crate::exec::node::{Access, AggregateCall, AggregateNode, Bounds, HashJoinNode, Node, Op};
 use crate::exec::parallel::GatherNode;
 use crate::exec::subquery::Asks;
-use crate::expr::compile::Code;
+use crate::expr::Expr;
+use crate::expr::compile::{Code, Compiler};
+use crate::scope::VariableInfo;
 use keel_base::DatabaseId;
 use keel_node::Isolation;
 use keel_types::key::KeyColumn;
@@ -76,12 +79,21 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// The statement being planned assigns these variables. What has been planned so far, and reads one of them, sees each value that it
-    /// is given on the way: that is one thread's work.
-    pub(crate) fn assign_variables(&mut self, assigned: impl IntoIterator<Item = usize>) {
-        if assigned.into_iter().any(|variable| self.variables.contains(&variable)) {
+    /// Compiles what a statement assigns to variables, row by row on the session's thread. What else of it reads one of them, a condition
+    /// or a subquery, sees each value that it is given on the way: all of that is one thread's work.
+    pub(crate) fn assignments(&mut self, targets: &[(VariableInfo, Expr)]) -> Result<Vec<(usize, Code)>> {
+        let mut compiled = Vec::with_capacity(targets.len());
+        for (info, e) in targets {
+            let known = self.variables.len();
+            compiled.push((info.index, Compiler { subqueries: self }.value(e)?));
+            if !e.has_subquery() {
+                self.variables.truncate(known);
+            }
+        }
+        if targets.iter().any(|(info, _)| self.variables.contains(&info.index)) {
             self.serial.get_or_insert("CouldNotGenerateValidParallelPlan");
         }
+        Ok(compiled)
     }
 
     /// Finishes a plan whose rows are read in these slots: puts gathers into it, none where it stays serial. Returns what the statement
