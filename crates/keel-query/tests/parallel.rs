@@ -4,7 +4,7 @@ mod common;
 
 use common::Session;
 use common::varied::{QUERIES, filled, lines, space};
-use keel_query::Workers;
+use keel_query::{MemoryPool, MemoryShare, WorkSpace, Workers};
 use proptest::prelude::*;
 
 /// Queries that are about gathering rather than about rows.
@@ -37,10 +37,22 @@ const MORE: &[&str] = &[
     "SELECT COUNT(*) FROM a WHERE id IN (SELECT m FROM p GROUP BY m HAVING COUNT(*) > 2)",
     "SELECT (SELECT MAX(id) FROM a), (SELECT COUNT(*) FROM b WHERE n > 10)",
     "WITH x AS (SELECT k, SUM(n) AS n FROM a GROUP BY k) SELECT x.k FROM x WHERE n = (SELECT MAX(n) FROM x)",
+    "WITH x AS (SELECT k, SUM(n) AS n FROM a GROUP BY k) SELECT x.k, y.k FROM x JOIN x AS y ON y.n = x.n",
     "SELECT d.k, a.id FROM (SELECT TOP 3 k FROM b WHERE k IS NOT NULL ORDER BY k) d CROSS APPLY (SELECT TOP 2 id FROM a WHERE a.k = d.k ORDER BY id) a",
     "SELECT GROUPING_ID(k, s), k, s, SUM(n) FROM a GROUP BY GROUPING SETS ((k), (s), ())",
     "SELECT CASE WHEN k = 3 THEN s WHEN k = 4 THEN CAST(n AS varchar(10)) END FROM a",
     "SELECT PERCENTILE_CONT(0.3) WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) FROM a",
+];
+
+/// A session's stack by default, bytes.
+const SESSION_STACK: usize = 16 << 20;
+
+/// Queries of ranges that have no rows, some of which end before they begin.
+const EMPTY: &[&str] = &[
+    "SELECT COUNT(*), SUM(n) FROM a WHERE id BETWEEN 900 AND 100",
+    "SELECT n, id FROM a WHERE id >= 500 AND id < 500 ORDER BY n",
+    "SELECT m, COUNT(*) FROM p WHERE m > 3000 AND m < 1000 GROUP BY m",
+    "SELECT k, COUNT(*) FROM a WHERE id BETWEEN (SELECT MAX(id) FROM a) AND (SELECT MIN(id) FROM a) GROUP BY k",
 ];
 
 fn forced(query: &str) -> String {
@@ -49,7 +61,7 @@ fn forced(query: &str) -> String {
 
 fn helpers(s: &Session, degree: usize) {
     let clock = keel_base::env::sim::env(&keel_base::env::sim::SimDisk::new(), 1).clock;
-    *s.helpers.borrow_mut() = Some((Workers::new(degree - 1, clock), degree));
+    *s.helpers.borrow_mut() = Some((Workers::new(degree - 1, SESSION_STACK, clock), degree));
 }
 
 /// A float as a transcript has it, with six digits.
@@ -96,7 +108,7 @@ proptest! {
     ) {
         let s = filled(&rows);
         parts(&s, rows.len());
-        let queries = || QUERIES.iter().chain(MORE);
+        let queries = || QUERIES.iter().chain(MORE).chain(EMPTY);
         let alone: Vec<String> = queries().map(|q| s.ok(q)).collect();
         helpers(&s, degree);
         if let Some(grant) = grant {
@@ -155,7 +167,7 @@ fn who_finds_no_helper_works_alone() {
     let s = many();
     let expected = s.ok("SELECT k, COUNT(*) FROM a GROUP BY k");
     let clock = keel_base::env::sim::env(&keel_base::env::sim::SimDisk::new(), 1).clock;
-    *s.helpers.borrow_mut() = Some((Workers::new(0, clock), 4));
+    *s.helpers.borrow_mut() = Some((Workers::new(0, SESSION_STACK, clock), 4));
     check(&s, "SELECT k, COUNT(*) FROM a GROUP BY k", &expected);
     assert_eq!(s.degree.get(), 1);
 }
@@ -214,10 +226,21 @@ fn a_cancelled_statement_takes_its_helpers_along() {
 fn what_only_the_session_knows_is_serial() {
     let s = many();
     helpers(&s, 4);
+    s.ok("DECLARE @m int = 0, @k int = 5");
     for (query, reason) in [
         ("SELECT id, @@ROWCOUNT FROM a", "NonParallelizableIntrinsicFunction"),
         ("SELECT id, NEWID() FROM a", "NonParallelizableIntrinsicFunction"),
         ("SELECT COUNT(*) FROM a WITH (UPDLOCK)", "CouldNotGenerateValidParallelPlan"),
+        (
+            "WITH x AS (SELECT k, SUM(n) AS n FROM a GROUP BY k) SELECT x.k, @@ROWCOUNT FROM x JOIN x AS y ON y.n = x.n",
+            "NonParallelizableIntrinsicFunction",
+        ),
+        ("SELECT @m = n FROM a WHERE n > @m", "CouldNotGenerateValidParallelPlan"),
+        ("SELECT @m = MAX(n) FROM a WHERE id > (SELECT MAX(@m) FROM b)", "CouldNotGenerateValidParallelPlan"),
+        (
+            "SELECT @m = n, @k = (SELECT COUNT(*) FROM b WHERE n > @m) FROM a",
+            "CouldNotGenerateValidParallelPlan",
+        ),
     ] {
         let batch = keel_parser::parse_batch(&forced(query), keel_parser::ParseOptions::default()).unwrap();
         let keel_parser::ast::StatementKind::Select(select) = &batch.statements[0].kind else {
@@ -226,5 +249,133 @@ fn what_only_the_session_knows_is_serial() {
         let plan = keel_query::compile_select(&s, select).unwrap();
         assert_eq!(plan.degree(), 1, "{query}");
         assert_eq!(plan.serial_reason(), Some(reason), "{query}");
+        assert!(!plan.explain().iter().any(|line| line.contains("Parallelism")), "{query}");
+    }
+    for query in ["SELECT @m = MAX(n) FROM a WHERE n > @k", "SELECT @m = @m + n FROM a WHERE n * n > @k"] {
+        s.degree.set(0);
+        s.ok(&forced(query));
+        assert_eq!(s.degree.get(), 4, "{query}");
+    }
+}
+
+#[test]
+fn a_pool_has_back_what_helpers_took() {
+    let s = many();
+    helpers(&s, 4);
+    *s.work.borrow_mut() = Some(space(1 << 20).0);
+    let pool = MemoryPool::new("p");
+    *s.share.borrow_mut() = Some(MemoryShare::new(&pool));
+    for last in [true, false] {
+        s.begins_last.set(last);
+        for _ in 0..20 {
+            let before = pool.grants();
+            s.ok(&forced("SELECT id % 700, COUNT(*) FROM a GROUP BY id % 700"));
+            assert_eq!(pool.grants() - before, 1, "one statement, whoever of its threads asks first");
+            assert_eq!((pool.used_bytes(), pool.statements()), (0, 0));
+        }
+    }
+    assert_eq!(s.degree.get(), 4);
+}
+
+#[test]
+fn what_cannot_go_to_files_is_limited_for_all_threads_together() {
+    let s = many();
+    let query = "SELECT COUNT(*), LEN(STRING_AGG(CAST(s AS varchar(max)), ',')) FROM a";
+    let work = |most| {
+        let disk = keel_base::env::sim::SimDisk::new();
+        let disk = keel_base::env::sim::env(&disk, 1).disk;
+        WorkSpace::with_grant(disk, std::path::Path::new("/work"), 8192, 4096, most).unwrap()
+    };
+    // What one thread alone needs at least.
+    let needs = |most| {
+        *s.work.borrow_mut() = Some(Box::leak(Box::new(work(most))));
+        !s.run(query).contains("error 701")
+    };
+    let mut most = 1 << 14;
+    while !needs(most) {
+        most += most / 8;
+    }
+    let too_little = most * 3 / 4;
+    assert!(!needs(too_little));
+    helpers(&s, 4);
+    for last in [true, false, false, false, false] {
+        s.begins_last.set(last);
+        let transcript = s.run(&forced(query));
+        assert!(transcript.contains("error 701"), "{transcript}");
+    }
+    assert_eq!(s.degree.get(), 4);
+}
+
+#[test]
+fn helpers_evaluate_what_a_session_can() {
+    let deep = || {
+        let s = many();
+        helpers(&s, 4);
+        let sum = vec!["n"; 900].join(" + ");
+        let query = format!("SELECT MAX({sum}), COUNT(*) FROM a WHERE {sum} >= 0");
+        assert_eq!(s.ok(&forced(&query)), s.ok(&query));
+        assert_eq!(s.degree.get(), 4);
+    };
+    std::thread::Builder::new().stack_size(SESSION_STACK).spawn(deep).unwrap().join().unwrap();
+}
+
+/// Pages that a query reads.
+fn reads(s: &Session, query: &str) -> u64 {
+    s.reads.set(0);
+    s.ok(query);
+    s.reads.get()
+}
+
+#[test]
+fn a_subquery_with_one_answer_runs_once_for_all_threads() {
+    let s = many();
+    helpers(&s, 4);
+    for begins_last in [true, false] {
+        s.begins_last.set(begins_last);
+        let outer = reads(&s, &forced("SELECT COUNT(*) FROM p WHERE v > 4"));
+        let inner = reads(&s, &forced("SELECT MAX(LEN(s)) FROM a"));
+        let both = reads(&s, &forced("SELECT COUNT(*) FROM p WHERE v > (SELECT MAX(LEN(s)) FROM a)"));
+        assert!(both <= outer + inner, "{both} pages for {outer} and {inner}");
+    }
+}
+
+#[test]
+fn a_subquery_that_nobody_asks_does_not_fail() {
+    let s = many();
+    helpers(&s, 4);
+    let never = "SELECT COUNT(*) FROM a WHERE CASE WHEN n < 0 THEN (SELECT 1 / (COUNT(*) - COUNT(id)) FROM b) ELSE 1 END = 1";
+    assert_eq!(s.ok(&forced(never)), s.ok(never));
+    let asked = never.replace("n < 0", "n < 1");
+    assert!(s.run(&forced(&asked)).contains("error 8134"));
+}
+
+#[test]
+fn what_helpers_read_counts_when_nobody_wants_their_rows_any_more() {
+    let s = many();
+    let all = reads(&s, "SELECT id FROM a WHERE n < 20");
+    helpers(&s, 4);
+    s.begins_last.set(true);
+    assert!(reads(&s, &forced("SELECT TOP 1 id FROM a WHERE n < 20")) >= all, "the others have read it all");
+}
+
+#[test]
+fn rows_are_sent_by_helpers_where_few_come_out() {
+    let s = many();
+    helpers(&s, 4);
+    s.cost_threshold.set(0.0);
+    for (query, degree) in [
+        ("SELECT * FROM a", 0),
+        ("SELECT id, n + 1 FROM a WHERE n > 30", 0),
+        ("SELECT DISTINCT s, id FROM a", 0),
+        ("SELECT COUNT(DISTINCT n) FROM a", 0),
+        ("SELECT COUNT(*), SUM(n) FROM a", 4),
+        ("SELECT id, n FROM a ORDER BY n", 4),
+        ("SELECT id FROM a WHERE n = 77", 4),
+        ("SELECT COUNT(DISTINCT s) FROM a WHERE n = 77", 4),
+        ("SELECT x.c, a.s FROM a JOIN (SELECT n, COUNT(*) AS c FROM a GROUP BY n) x ON x.n = a.n", 4),
+    ] {
+        s.degree.set(0);
+        s.ok(query);
+        assert_eq!(s.degree.get(), degree, "{query}");
     }
 }

@@ -48,7 +48,7 @@ pub struct Config {
     pub max_connections: usize,
     /// Largest packet size clients may negotiate.
     pub max_packet_size: usize,
-    /// Stack of a session's thread, in KB; deeply nested T-SQL needs it.
+    /// Stack of a session's thread, and of those that help it, in KB; deeply nested T-SQL needs it.
     pub session_stack: usize,
     /// Availability groups may be made here (`SERVERPROPERTY('IsHadrEnabled')`).
     pub hadr: bool,

@@ -107,6 +107,7 @@ impl Instance {
             },
             hasher: Arc::clone(&passwords) as Arc<dyn PasswordHasher>,
             processors: std::thread::available_parallelism().unwrap_or(std::num::NonZero::<usize>::MIN),
+            session_stack_bytes: config.session_stack * 1024,
             log: Arc::clone(&log) as _,
         })
         .map_err(|e| anyhow!("the databases could not be opened: {e}"))?;

@@ -40,6 +40,7 @@ fn open(log: &Arc<Lines>) -> Arc<Engine> {
         instance: InstanceOptions { memory_bytes: 32 << 20, ..InstanceOptions::default() },
         hasher: Arc::new(NoPasswords),
         processors: std::num::NonZero::new(1).expect("one is not zero"),
+        session_stack_bytes: 16 << 20,
         log: Arc::clone(log) as _,
     };
     Engine::open(options).unwrap()

@@ -30,7 +30,7 @@ pub trait Connection {
 const BATCH_SECONDS_MAX: u64 = 60;
 
 /// Stack of a session's thread, as in the server.
-const STACK_BYTES: usize = 16 << 20;
+pub(crate) const STACK_BYTES: usize = 16 << 20;
 
 /// Time between two looks at the lock manager while a batch is expected to wait.
 const LOOK: Duration = Duration::from_millis(1);

@@ -115,6 +115,7 @@ fn open(disk: &Arc<SimDisk>) -> Arc<Engine> {
         hasher: Arc::new(Plain),
         // On any machine: transcripts show degrees of parallelism.
         processors: std::num::NonZero::new(4).expect("four is not zero"),
+        session_stack_bytes: crate::runner::STACK_BYTES,
         log: Arc::new(Quiet),
     };
     Engine::open(options).expect("an instance opens on a healthy disk")

@@ -4,10 +4,14 @@
 //! looks at the newest committed rows: a row that seems to qualify is locked, read again and checked again, because it
 //! may have changed while the lock was waited for.
 
+mod range;
+
+pub(crate) use range::range_of;
+
 use super::Operator;
 use super::cx::Cx;
 use super::io::{PAGE_BYTES, TREE_DEPTH};
-use super::node::{Access, Bounds, Decode, KeyPart, Lookup, LowHigh};
+use super::node::{Access, Bounds, Decode, Lookup};
 use super::parallel::Morsels;
 use crate::context::IsolationLevel;
 use crate::errors::Result;
@@ -16,6 +20,7 @@ use keel_base::waits::lock_waits;
 use keel_node::{Cursor, Direction, LockMode, RowRef};
 use keel_store::row::Row;
 use keel_types::{Value, column, key};
+use range::{Range, append_part};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -39,35 +44,6 @@ pub(crate) fn decode_into(row: &[u8], columns: &[Decode], slots: &mut [Value]) {
             None if c.ordinal >= count => c.missing.clone(),
             None => Value::Null,
         };
-    }
-}
-
-/// Appends a key part's bytes; false when its value is NULL, which equals nothing.
-#[inline]
-pub(crate) fn append_part(part: &KeyPart, cx: &mut Cx<'_>, out: &mut Vec<u8>) -> Result<bool> {
-    part.code.with(cx, |v| {
-        if matches!(v, Value::Null) {
-            return false;
-        }
-        key::append(out, v, &part.column);
-        true
-    })
-}
-
-/// A byte range to scan.
-#[derive(Default)]
-struct Range {
-    low: Vec<u8>,
-    high: Vec<u8>,
-    unbounded_low: bool,
-    unbounded_high: bool,
-}
-
-impl Range {
-    fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
-        let low = if self.unbounded_low { Bound::Unbounded } else { Bound::Included(&self.low[..]) };
-        let high = if self.unbounded_high { Bound::Unbounded } else { Bound::Excluded(&self.high[..]) };
-        (low, high)
     }
 }
 
@@ -137,59 +113,6 @@ impl State {
             || (!node.versioned && !node.repeatable && cx.session.isolation() == IsolationLevel::Serializable)
     }
 
-    /// Computes the byte range; false when a bound is NULL and nothing can match.
-    fn compute_range(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<bool> {
-        let (prefix, low, high) = match &node.bounds {
-            Bounds::Range { prefix, low, high } => (prefix, low, high),
-            _ => {
-                self.range.unbounded_low = true;
-                self.range.unbounded_high = true;
-                return Ok(true);
-            }
-        };
-        self.key.clear();
-        for part in prefix {
-            if !append_part(part, cx, &mut self.key)? {
-                return Ok(false);
-            }
-        }
-        let range = &mut self.range;
-        range.low.clear();
-        range.low.extend_from_slice(&self.key);
-        range.high.clear();
-        range.high.extend_from_slice(&self.key);
-        range.unbounded_low = self.key.is_empty();
-        range.unbounded_high = !key::make_successor(&mut range.high);
-        let descending =
-            [low, high].iter().find_map(|b| b.as_ref().map(|b| b.column().descending)).unwrap_or(false);
-        // In a descending column the greater values come first.
-        let (first, last) = if descending { (high, low) } else { (low, high) };
-        if first.is_none() && last.is_some() && !descending {
-            // NULLs sort first and satisfy no comparison.
-            set_after_null(&mut range.low, &self.key);
-            range.unbounded_low = false;
-        }
-        if last.is_none() && first.is_some() && descending {
-            range.high.clear();
-            range.high.extend_from_slice(&self.key);
-            if let Some(b) = first {
-                key::append(&mut range.high, &Value::Null, b.column());
-            }
-            range.unbounded_high = false;
-        }
-        if let Some(bound) = first
-            && !first_bound(bound, &self.key, cx, range)?
-        {
-            return Ok(false);
-        }
-        if let Some(bound) = last
-            && !last_bound(bound, &self.key, cx, range)?
-        {
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
     /// Opens the next part of the range that nobody reads; false when there is none.
     fn next_part(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<bool> {
         let Some((low, high)) = self.parts.as_ref().and_then(|parts| parts.take(node.backward)) else {
@@ -203,13 +126,11 @@ impl State {
     }
 
     fn open_cursor(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<()> {
-        let (low, high) = self.range.bounds();
-        if let (Bound::Included(l), Bound::Excluded(h)) = (low, high)
-            && l >= h
-        {
+        if self.range.is_empty() {
             self.cursor = None;
             return Ok(());
         }
+        let (low, high) = self.range.bounds();
         let direction = if node.backward { Direction::Reverse } else { Direction::Forward };
         let serializable = Self::serializable(node, cx);
         self.reads.ranges += 1;
@@ -258,17 +179,7 @@ impl State {
         })();
         let found = stepped.map_err(|e: keel_node::TxnError| cx.storage_error(&e))?;
         let Some((key, row)) = found else { return Ok(None) };
-        // What is left begins behind this key.
-        if node.backward {
-            self.range.high.clear();
-            self.range.high.extend_from_slice(&key);
-            self.range.unbounded_high = false;
-        } else {
-            self.range.low.clear();
-            self.range.low.extend_from_slice(&key);
-            self.range.low.push(0);
-            self.range.unbounded_low = false;
-        }
+        self.range.leave(&key, node.backward);
         self.key = key;
         Ok(Some(row))
     }
@@ -478,19 +389,6 @@ fn holds(node: &Access, cx: &mut Cx<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// An end of a range of keys.
-type End = Bound<Vec<u8>>;
-
-/// The range that an access reads now, for who cuts it into parts; `None` when nothing can be in it.
-pub(crate) fn range_of(node: &Arc<Access>, cx: &mut Cx<'_>) -> Result<Option<(End, End)>> {
-    let mut op = AccessOp::new(Arc::clone(node));
-    if !op.state.compute_range(node, cx)? {
-        return Ok(None);
-    }
-    let (low, high) = op.state.range.bounds();
-    Ok(Some((low.map(<[u8]>::to_vec), high.map(<[u8]>::to_vec))))
-}
-
 /// Locks a row; false when READPAST lets it be.
 fn lock_row(
     node: &Access,
@@ -638,7 +536,7 @@ impl AccessOp {
                 state.parts = parts;
             }
             Bounds::All | Bounds::Range { .. } => {
-                if state.compute_range(node, cx)? {
+                if state.range.compute(node, &mut state.key, cx)? {
                     state.open_cursor(node, cx)?;
                 }
             }
@@ -712,10 +610,7 @@ impl AccessOp {
                     return Ok(true);
                 }
             } else {
-                state.range.low = k.clone();
-                state.range.high = k;
-                state.range.unbounded_low = false;
-                state.range.unbounded_high = !key::make_successor(&mut state.range.high);
+                state.range = Range::of_prefix(k);
                 state.open_cursor(node, cx)?;
             }
         }
@@ -741,63 +636,4 @@ fn expose(node: &Access, cx: &mut Cx<'_>, key: &[u8], row: RowRef) {
 pub(crate) fn last_column(row: &[u8]) -> &[u8] {
     let row = Row::new(row);
     row.column(row.count().saturating_sub(1)).unwrap_or(&[])
-}
-
-fn set_after_null(low: &mut Vec<u8>, prefix: &[u8]) {
-    low.clear();
-    low.extend_from_slice(prefix);
-    // NULL is one byte, every other value starts with a greater one.
-    low.push(key::NULL + 1);
-}
-
-/// The bound where the byte range starts.
-fn first_bound(bound: &LowHigh, prefix: &[u8], cx: &mut Cx<'_>, range: &mut Range) -> Result<bool> {
-    range.low.clear();
-    range.low.extend_from_slice(prefix);
-    range.unbounded_low = false;
-    match bound {
-        LowHigh::Value(part, inclusive) => {
-            if !append_part(part, cx, &mut range.low)? {
-                return Ok(false);
-            }
-            if !inclusive && !key::make_successor(&mut range.low) {
-                return Ok(false);
-            }
-            Ok(true)
-        }
-        LowHigh::LikePrefix(code, column) => code.with(cx, |v| {
-            let Value::Str(pattern) = v else { return false };
-            let literal = like_prefix(pattern);
-            if literal.is_empty() {
-                range.low.push(key::NULL + 1);
-                return true;
-            }
-            key::append_str_prefix(&mut range.low, literal, column.collation);
-            range.high.clear();
-            range.high.extend_from_slice(&range.low);
-            range.unbounded_high = !key::make_successor(&mut range.high);
-            true
-        }),
-    }
-}
-
-/// The bound where the byte range ends.
-fn last_bound(bound: &LowHigh, prefix: &[u8], cx: &mut Cx<'_>, range: &mut Range) -> Result<bool> {
-    let LowHigh::Value(part, inclusive) = bound else { return Ok(true) };
-    range.high.clear();
-    range.high.extend_from_slice(prefix);
-    range.unbounded_high = false;
-    if !append_part(part, cx, &mut range.high)? {
-        return Ok(false);
-    }
-    if *inclusive {
-        range.unbounded_high = !key::make_successor(&mut range.high);
-    }
-    Ok(true)
-}
-
-/// The characters before the first wildcard.
-#[must_use]
-pub fn like_prefix(pattern: &str) -> &str {
-    &pattern[..pattern.find(['%', '_', '[']).unwrap_or(pattern.len())]
 }

@@ -61,7 +61,7 @@ impl Acc {
             AggFunc::ChecksumAgg => Acc::Checksum(None),
             AggFunc::PercentileCont | AggFunc::PercentileDisc => Acc::Percentile(Vec::new(), 0.0),
         };
-        if call.distinct || call.func == AggFunc::ApproxCountDistinct {
+        if call.tells_values_apart() {
             Acc::Distinct(Box::new((HashSet::default(), acc, Vec::new())))
         } else {
             acc
@@ -118,9 +118,9 @@ impl Acc {
         }
     }
 
-    /// Takes in what another thread has accumulated of the same group. Distinct values cannot be taken in: whether they are new is
-    /// known only value by value.
+    /// Takes in what another thread has accumulated of the same group, of a call that does not tell values apart.
     pub(super) fn absorb(&mut self, call: &AggregateCall, other: Acc) -> Result<()> {
+        assert!(!call.tells_values_apart(), "each value is taken in by one thread");
         match (self, other) {
             (Acc::Count(n), Acc::Count(m)) => *n += m,
             (Acc::Exact(sum, n), Acc::Exact(more, m)) => {

@@ -2,7 +2,7 @@
 
 mod helping;
 
-pub(crate) use helping::{Report, Views};
+pub(crate) use helping::{Common, Report, Views};
 
 use crate::context::{Arithmetic, ExecCtx, FunctionInvoker, SessionInfo, Transactions, TriggerInvoker};
 use crate::dml::indexed_view::ViewDelta;
@@ -286,27 +286,39 @@ impl<'a> Cx<'a> {
     #[cold]
     fn beyond_grant(&mut self) -> Result<()> {
         let Some(work) = self.session.work_space() else {
-            return if self.memory > STATEMENT_MEMORY_MAX { Err(errors::out_of_memory()) } else { Ok(()) };
+            let held = self.held_together();
+            return if held > STATEMENT_MEMORY_MAX { Err(errors::out_of_memory()) } else { Ok(()) };
         };
         self.reserve(work);
+        let held = self.held_together();
         let share = self.rare.as_ref().and_then(|rare| rare.share.as_deref());
-        if self.memory > work.memory_bytes_max_of(share) { Err(errors::out_of_pool(share)) } else { Ok(()) }
+        if held > work.memory_bytes_max_of(share) { Err(errors::out_of_pool(share)) } else { Ok(()) }
     }
 
-    /// Takes more of the working memory; how much, 0 when it is refused.
-    fn reserve(&mut self, work: &WorkSpace) -> usize {
+    /// Learns what the session's resource pool has for the statement, before any memory is taken.
+    fn know_share(&mut self) {
         if self.granted == 0
             && let Some(share) = self.session.memory_share()
         {
             self.rare().share = Some(share);
         }
-        let share = self.rare.as_ref().and_then(|rare| rare.share.as_deref());
-        let has = self.granted_together().unwrap_or(self.granted);
-        let taken = work.reserve(self.memory - self.granted, has, share);
+    }
+
+    /// Takes more of the working memory; how much, 0 when it is refused.
+    fn reserve(&mut self, work: &WorkSpace) -> usize {
+        let wanted = self.memory - self.granted;
+        let taken = match self.common() {
+            Some(common) => {
+                let share = self.rare.as_ref().and_then(|rare| rare.share.as_deref());
+                common.lock().take(|has| work.reserve(wanted, has, share))
+            }
+            None => {
+                self.know_share();
+                let share = self.rare.as_ref().and_then(|rare| rare.share.as_deref());
+                work.reserve(wanted, self.granted, share)
+            }
+        };
         self.granted += taken;
-        if let Some(together) = self.rare.as_ref().and_then(|rare| rare.together.as_ref()) {
-            together.note_granted(taken);
-        }
         if taken == 0
             && let Some(rare) = &mut self.rare
         {
@@ -325,7 +337,9 @@ impl<'a> Cx<'a> {
 
     #[cold]
     fn grow(&mut self, own: usize) -> bool {
-        let Some(work) = self.session.work_space() else { return self.memory <= STATEMENT_MEMORY_MAX };
+        let Some(work) = self.session.work_space() else {
+            return self.held_together() <= STATEMENT_MEMORY_MAX;
+        };
         let taken = self.reserve(work);
         taken > 0 || own <= work.operator_bytes()
     }
@@ -339,6 +353,9 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn discharge(&mut self, bytes: usize) {
         self.memory = self.memory.saturating_sub(bytes);
+        if self.rare.is_some() {
+            self.tell_less();
+        }
     }
 
     /// Adds a message once.

@@ -15,7 +15,7 @@ use keel_node::{Isolation, LockMode};
 use keel_types::key::KeyColumn;
 use keel_types::{Collation, SqlType, Value};
 use smallvec::{SmallVec, smallvec};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A physical operator with its inputs.
 pub struct Node {
@@ -347,6 +347,15 @@ pub struct AggregateCall {
     pub ty: SqlType,
 }
 
+impl AggregateCall {
+    /// Whether it takes in each value once. What several threads have of one cannot be brought together: whether a value is new is known
+    /// only value by value.
+    #[must_use]
+    pub fn tells_values_apart(&self) -> bool {
+        self.distinct || self.func == AggFunc::ApproxCountDistinct
+    }
+}
+
 /// Aggregation.
 pub struct AggregateNode {
     /// Input.
@@ -513,10 +522,28 @@ pub struct SpoolNode {
 pub struct SharedPart {
     /// Its number in the plan.
     pub number: usize,
-    /// What computes the rows.
-    pub input: Node,
-    /// Slots it leaves them in.
+    /// Slots it leaves the rows in.
     pub slots: Vec<usize>,
+    input: OnceLock<Node>,
+}
+
+impl SharedPart {
+    /// One that is still planned.
+    #[must_use]
+    pub fn new(number: usize, slots: Vec<usize>) -> SharedPart {
+        SharedPart { number, slots, input: OnceLock::new() }
+    }
+
+    /// It is planned, once: this computes the rows.
+    pub fn finish(&self, input: Node) {
+        assert!(self.input.set(input).is_ok(), "a part is planned once");
+    }
+
+    /// What computes the rows.
+    #[must_use]
+    pub fn input(&self) -> &Node {
+        self.input.get().expect("a plan that runs or is shown is finished")
+    }
 }
 
 /// One of the places.
@@ -560,7 +587,7 @@ impl Node {
             Op::Recursive(n) => smallvec![&*n.anchor, &*n.step],
             Op::MaxOneRow(n) => smallvec![&**n],
             Op::Spool(n) => smallvec![&*n.input],
-            Op::Shared(n) => smallvec![&n.of.input],
+            Op::Shared(n) => n.of.input.get().into_iter().collect(),
             Op::Gather(n) => smallvec![&*n.input],
         }
     }

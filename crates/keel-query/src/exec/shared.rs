@@ -82,7 +82,7 @@ impl SharedOp {
     /// An operator for this place.
     #[must_use]
     pub fn new(node: Arc<SharedNode>, counts: Option<&Counts>) -> SharedOp {
-        let counted = counts.map(|_| node.of.input.operator(counts));
+        let counted = counts.map(|_| node.of.input().operator(counts));
         SharedOp { node, position: Position::Closed, row: Vec::new(), counted }
     }
 }
@@ -94,7 +94,7 @@ impl Operator for SharedOp {
         let rows = match known {
             Some(rows) => rows,
             None => {
-                let input = self.counted.take().unwrap_or_else(|| self.node.of.input.operator(None));
+                let input = self.counted.take().unwrap_or_else(|| self.node.of.input().operator(None));
                 let rows = SharedRows::compute(input, &self.node.of, cx)?;
                 let shared = &mut cx.rare().shared;
                 if shared.len() <= number {

@@ -8,6 +8,26 @@ use crate::expr::CmpOp;
 use crate::expr::compile::{Code, compare_three_valued};
 use keel_types::{Collation, Value};
 
+/// Where an expression asks a subquery.
+#[derive(Debug)]
+pub struct Asked {
+    /// Its number in the plan.
+    pub number: usize,
+    /// Slots of the outer query that decide what it answers.
+    pub outer: Vec<usize>,
+}
+
+/// What is asked of a subquery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// The value of its one row.
+    Value,
+    /// Whether it has rows.
+    Exists,
+    /// All of its rows.
+    Rows,
+}
+
 /// Takes the state out of the execution while `f` runs with it, so that both can be borrowed.
 fn with_state<T>(
     cx: &mut Cx<'_>,
@@ -22,11 +42,10 @@ fn with_state<T>(
 
 fn cached(
     cx: &mut Cx<'_>,
-    number: usize,
-    outer: &[usize],
+    Asked { number, outer }: &Asked,
     compute: impl FnOnce(&mut SubqueryState, &mut Cx<'_>) -> Result<Value>,
 ) -> Result<Value> {
-    with_state(cx, number, |state, cx| {
+    with_state(cx, *number, |state, cx| {
         if state.kept == 0 {
             return compute(state, cx);
         }
@@ -46,9 +65,31 @@ fn cached(
     })
 }
 
+/// The answer of a subquery that has one for the whole statement, known or found now; `None` while it is being found.
+///
+/// # Errors
+/// Those of running it. It is as if it had not been asked.
+pub(super) fn answer(cx: &mut Cx<'_>, number: usize, asks: Asks) -> Result<Option<Value>> {
+    if cx.subqueries.get(number).is_none_or(Option::is_none) {
+        return Ok(None);
+    }
+    let asked = Asked { number, outer: Vec::new() };
+    let saw_null = cx.saw_null;
+    let answer = match asks {
+        Asks::Value => scalar(cx, &asked).map(Some),
+        Asks::Exists => exists(cx, &asked).map(|found| Some(Value::Bit(found))),
+        Asks::Rows => Ok(None),
+    };
+    if let (Err(_), Some(state)) = (&answer, &mut cx.subqueries[number]) {
+        state.root.close();
+        cx.saw_null = saw_null;
+    }
+    answer
+}
+
 /// The single value of a scalar subquery; its slot number is the first of its state.
-pub fn scalar(cx: &mut Cx<'_>, number: usize, outer: &[usize]) -> Result<Value> {
-    cached(cx, number, outer, |state, cx| {
+pub fn scalar(cx: &mut Cx<'_>, asked: &Asked) -> Result<Value> {
+    cached(cx, asked, |state, cx| {
         state.root.open(cx)?;
         if !state.root.next(cx)? {
             return Ok(Value::Null);
@@ -62,8 +103,8 @@ pub fn scalar(cx: &mut Cx<'_>, number: usize, outer: &[usize]) -> Result<Value> 
 }
 
 /// EXISTS.
-pub fn exists(cx: &mut Cx<'_>, number: usize, outer: &[usize]) -> Result<bool> {
-    let found = cached(cx, number, outer, |state, cx| {
+pub fn exists(cx: &mut Cx<'_>, asked: &Asked) -> Result<bool> {
+    let found = cached(cx, asked, |state, cx| {
         state.root.open(cx)?;
         Ok(Value::Bit(state.root.next(cx)?))
     })?;
@@ -73,14 +114,14 @@ pub fn exists(cx: &mut Cx<'_>, number: usize, outer: &[usize]) -> Result<bool> {
 /// `needle op ANY (subquery)`, three-valued.
 pub fn any(
     cx: &mut Cx<'_>,
-    number: usize,
+    asked: &Asked,
     op: CmpOp,
     needle: &Code,
     item: &Code,
     collation: Collation,
 ) -> Result<Option<bool>> {
     let value = needle.eval(cx)?;
-    with_state(cx, number, |state, cx| {
+    with_state(cx, asked.number, |state, cx| {
         state.root.open(cx)?;
         let mut unknown = false;
         while state.root.next(cx)? {

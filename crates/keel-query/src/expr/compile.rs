@@ -11,6 +11,7 @@ use crate::bind::rel::Subquery;
 use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
 use crate::exec::node::Decode;
+use crate::exec::subquery::{self, Asked};
 use keel_types::arith;
 use keel_types::cast::{self, Cast};
 use keel_types::collation::like::Pattern;
@@ -100,12 +101,17 @@ impl Pred {
 
 /// Plans the subqueries met while compiling expressions.
 pub trait SubqueryPlanner {
-    /// Plans it and returns its number in the statement, with the outer slots that decide its result.
-    fn plan_subquery(&mut self, s: &Arc<Subquery>) -> Result<(usize, Vec<usize>)>;
+    /// Plans it for the expression that keeps what this returns.
+    fn plan_subquery(&mut self, s: &Arc<Subquery>) -> Result<Arc<Asked>>;
 
     /// What is being compiled belongs to the session's own thread, for this reason of the product's (`NonParallelPlanReason`).
     fn note_serial(&mut self, reason: &'static str) {
         let _ = reason;
+    }
+
+    /// What is being compiled reads this variable.
+    fn note_variable(&mut self, variable: usize) {
+        let _ = variable;
     }
 
     /// Columns that a branch of CASE has to decode before it is evaluated.
@@ -122,7 +128,7 @@ const INTRINSIC: &str = "NonParallelizableIntrinsicFunction";
 pub struct NoSubqueries;
 
 impl SubqueryPlanner for NoSubqueries {
-    fn plan_subquery(&mut self, _: &Arc<Subquery>) -> Result<(usize, Vec<usize>)> {
+    fn plan_subquery(&mut self, _: &Arc<Subquery>) -> Result<Arc<Asked>> {
         Err(keel_types::SqlError::new(
             1046,
             15,
@@ -167,7 +173,10 @@ impl Compiler<'_> {
         let code = match &e.kind {
             ExprKind::Const(v) => Code::Const(v.clone()),
             ExprKind::Slot(s) => Code::Slot(*s as usize),
-            ExprKind::Var(v) => Code::Var(*v),
+            ExprKind::Var(v) => {
+                self.subqueries.note_variable(*v);
+                Code::Var(*v)
+            }
             ExprKind::Arith(op, a, b) => self.arith(*op, a, b, e.ty)?,
             ExprKind::Neg(a) => self.negate(a, e.ty)?,
             ExprKind::BitNot(a) => {
@@ -235,8 +244,8 @@ impl Compiler<'_> {
                 })
             }
             ExprKind::Subquery(s) => {
-                let (number, outer) = self.subqueries.plan_subquery(s)?;
-                Code::new(move |cx| crate::exec::subquery::scalar(cx, number, &outer))
+                let asked = self.subqueries.plan_subquery(s)?;
+                Code::new(move |cx| subquery::scalar(cx, &asked))
             }
             ExprKind::Masked(mask, input) => {
                 self.subqueries.note_serial(INTRINSIC);
@@ -315,17 +324,15 @@ impl Compiler<'_> {
             ExprKind::Like(v, p, escape) => self.like(v, p, escape.as_deref(), e.collation)?,
             ExprKind::InList(v, list) => self.in_list(v, list, e.collation)?,
             ExprKind::Subquery(s) if s.is_condition() => {
-                let (number, outer) = self.subqueries.plan_subquery(s)?;
+                let asked = self.subqueries.plan_subquery(s)?;
                 match &s.usage {
                     crate::bind::rel::SubqueryUse::Any { op, needle, item } => {
                         let needle = self.value(needle)?;
                         let item = self.value(item)?;
                         let (op, collation) = (*op, e.collation);
-                        Pred::new(move |cx| {
-                            crate::exec::subquery::any(cx, number, op, &needle, &item, collation)
-                        })
+                        Pred::new(move |cx| subquery::any(cx, &asked, op, &needle, &item, collation))
                     }
-                    _ => Pred::new(move |cx| crate::exec::subquery::exists(cx, number, &outer).map(Some)),
+                    _ => Pred::new(move |cx| subquery::exists(cx, &asked).map(Some)),
                 }
             }
             ExprKind::Const(Value::Bit(b)) => Pred::Const(Some(*b)),

@@ -48,10 +48,7 @@ pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> R
             planner.allow_parallel();
             let mut planned = planner.plan_tree(rel, &need)?;
             planner.decode_late(&mut planned.node, targets.iter().map(|(_, e)| e), &SlotSet::new());
-            let mut compiled = Vec::new();
-            for (info, e) in &targets {
-                compiled.push((info.index, Compiler { subqueries: &mut planner }.value(e)?));
-            }
+            let compiled = planner.assignments(&targets)?;
             let reads = planner.make_parallel(&mut planned.node, None);
             let body = Body::Assign { root: Arc::new(planned.node), targets: compiled };
             let (subplans, serial) = (planner.subplans, planner.serial);

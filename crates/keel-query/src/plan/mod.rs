@@ -23,12 +23,13 @@ use crate::bind::rel::{Rel, SlotSet, Subquery, SubqueryUse};
 use crate::catalog::TableDef;
 use crate::errors::Result;
 use crate::exec::node::{Decode, Node, SharedPart};
+use crate::exec::subquery::{Asked, Asks};
 use crate::expr::compile::SubqueryPlanner;
 use crate::expr::{Expr, Slot};
 use crate::stats::TableStatistics;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 pub use api::{
     CompiledCondition, CompiledExpr, Dml, compile_condition, compile_dml, compile_expr,
@@ -58,8 +59,20 @@ pub struct SubPlan {
     pub result_slot: usize,
     /// How many of its answers are remembered, for as many values of what it reads of the outer query.
     pub kept: usize,
-    /// It reads nothing of the outer query, and is read to its end: helpers are worth it.
+    /// What is asked of it.
+    pub asks: Asks,
+    /// The expression that asks; gone where that was planned and then not chosen.
+    pub asked: Weak<Asked>,
+    /// It reads nothing of the outer query.
     pub alone: bool,
+}
+
+impl SubPlan {
+    /// Whether somebody may ask it and is told the same each time.
+    #[must_use]
+    pub fn has_one_answer(&self) -> bool {
+        self.alone && self.asks != Asks::Rows && self.kept > 0 && self.asked.strong_count() > 0
+    }
 }
 
 /// Answers that are kept of an EXISTS: a security policy's look-up has few different arguments.
@@ -67,6 +80,14 @@ const KEPT_ANSWERS: usize = 32;
 
 /// Statistics by database and object id, as far as the statement asked for them.
 type KnownStatistics = HashMap<(u32, i32), Option<Arc<TableStatistics>>>;
+
+/// A shared part, with the rows and the cost of computing it once.
+#[derive(Clone)]
+struct Estimated {
+    part: Arc<SharedPart>,
+    rows: f64,
+    cost: f64,
+}
 
 /// Plans one statement.
 pub struct Planner<'b, 'a> {
@@ -83,7 +104,9 @@ pub struct Planner<'b, 'a> {
     /// Columns that branches of CASE decode themselves.
     late: Vec<Decode>,
     /// Parts that are computed once for several places, by their number.
-    shared: HashMap<usize, Arc<SharedPart>>,
+    shared: HashMap<usize, Estimated>,
+    /// Those that get their operators when it is known whether the statement is parallel.
+    unfinished: Vec<(Arc<SharedPart>, Node)>,
     statistics: RefCell<KnownStatistics>,
     /// Some order that rows come in by themselves is relied on.
     order_used: bool,
@@ -91,6 +114,8 @@ pub struct Planner<'b, 'a> {
     wish: Option<parallel::Wish>,
     /// Why nobody may help the statement.
     serial: Option<&'static str>,
+    /// Variables that it reads.
+    variables: Vec<usize>,
 }
 
 impl<'b, 'a> Planner<'b, 'a> {
@@ -104,10 +129,12 @@ impl<'b, 'a> Planner<'b, 'a> {
             cascade_depth: 0,
             late: Vec::new(),
             shared: HashMap::new(),
+            unfinished: Vec::new(),
             statistics: RefCell::new(HashMap::new()),
             order_used: false,
             wish: None,
             serial: None,
+            variables: Vec::new(),
         }
     }
 
@@ -119,14 +146,24 @@ impl<'b, 'a> Planner<'b, 'a> {
         let off = self.binder.scope.disabled_passes().contains(&rewrite::Pass::ShareParts);
         let shared = if off { None } else { share::shared(&rel, need) };
         let Some(shared) = shared else { return self.plan(rel, need, &SortOrder::NONE) };
+        let parts = self.unfinished.len();
         let shared = self.plan(shared, need, &SortOrder::NONE)?;
         let subplans = self.subplans.len();
         let plain = self.plan(rel, need, &SortOrder::NONE)?;
         if plain.node.cost <= shared.node.cost {
+            self.unfinished.truncate(parts);
             return Ok(plain);
         }
         self.subplans.truncate(subplans);
+        if self.wish.is_none() {
+            self.finish_parts();
+        }
         Ok(shared)
+    }
+
+    /// Shared parts are as they will run.
+    fn finish_parts(&mut self) {
+        self.unfinished.drain(..).for_each(|(part, input)| part.finish(input));
     }
 
     /// A step of planning: error 3617 when the statement is cancelled.
@@ -158,6 +195,10 @@ impl SubqueryPlanner for Planner<'_, '_> {
         self.serial.get_or_insert(reason);
     }
 
+    fn note_variable(&mut self, variable: usize) {
+        self.variables.push(variable);
+    }
+
     fn late_columns(&self, e: &Expr) -> Vec<Decode> {
         if self.late.is_empty() {
             return Vec::new();
@@ -166,33 +207,39 @@ impl SubqueryPlanner for Planner<'_, '_> {
         self.late.iter().filter(|d| slots.contains(&(d.slot as Slot))).cloned().collect()
     }
 
-    fn plan_subquery(&mut self, s: &Arc<Subquery>) -> Result<(usize, Vec<usize>)> {
+    fn plan_subquery(&mut self, s: &Arc<Subquery>) -> Result<Arc<Asked>> {
         let mut outer = SlotSet::new();
         s.add_outer_slots(&mut outer);
         let mut need = SlotSet::new();
         let mut result_slot = 0;
-        match &s.usage {
+        let asks = match &s.usage {
             SubqueryUse::Scalar(slot) => {
                 need.insert(*slot);
                 result_slot = *slot as usize;
+                Asks::Value
             }
-            SubqueryUse::Exists => {}
-            SubqueryUse::Any { item, .. } => item.add_slots(&mut need),
-        }
+            SubqueryUse::Exists => Asks::Exists,
+            SubqueryUse::Any { item, .. } => {
+                item.add_slots(&mut need);
+                Asks::Rows
+            }
+        };
         let rel = rewrite::rewrite(s.rel.clone(), self.binder);
         let short = |slot: &Slot| !self.binder.slots[*slot as usize].ty.is_large();
-        let lasting = matches!(s.usage, SubqueryUse::Exists) && rel.is_steady() && outer.iter().all(short);
+        let lasting = asks == Asks::Exists && rel.is_steady() && outer.iter().all(short);
         let kept = if lasting { KEPT_ANSWERS } else { 1 };
         self.remember_tables(&rel);
-        let row_goal = matches!(s.usage, SubqueryUse::Exists).then_some(1.0);
+        let row_goal = (asks == Asks::Exists).then_some(1.0);
         let inner_outer: Vec<usize> = rel.outer_slots().into_iter().map(|s| s as usize).collect();
         let mut planned = self.plan(rel, &need, &SortOrder { keys: None, row_goal })?;
-        if matches!(s.usage, SubqueryUse::Any { .. }) {
+        if asks == Asks::Rows {
             planned = self.spooled(planned, &need, inner_outer);
         }
         let number = self.subplans.len();
-        let alone = outer.is_empty() && !matches!(s.usage, SubqueryUse::Exists);
-        self.subplans.push(SubPlan { node: Arc::new(planned.node), result_slot, kept, alone });
-        Ok((number, outer.into_iter().map(|s| s as usize).collect()))
+        let alone = outer.is_empty();
+        let asked = Arc::new(Asked { number, outer: outer.into_iter().map(|s| s as usize).collect() });
+        let (node, by) = (Arc::new(planned.node), Arc::downgrade(&asked));
+        self.subplans.push(SubPlan { node, result_slot, kept, asks, asked: by, alone });
+        Ok(asked)
     }
 }

@@ -7,16 +7,23 @@
 //! **Order.** Rows of several threads come in no order. So nothing is gathered below what relies on an order that its input has by
 //! itself (an index that saves a sort, a stream aggregate), up to the next operator that reads everything first.
 //!
+//! **Rows that are sent.** What each thread makes of its rows is little. Where rows themselves go on, to the client or to an operator
+//! that one thread runs, a part is gathered only if it reads many rows for each that it gives.
+//!
 //! **Serial statements.** Expressions that only the session's thread can evaluate make the whole statement serial, as in the product;
 //! so do hints that lock. Why is told as the product does (`NonParallelPlanReason`).
 
 use super::shown::Shown;
 use super::xml::UNIT_COST;
 use super::{Planner, SubPlan};
-use crate::bind::rel::{AggFunc, JoinKind};
-use crate::exec::node::{Access, AggregateNode, Bounds, HashJoinNode, Node, Op};
+use crate::bind::rel::JoinKind;
+use crate::errors::Result;
+use crate::exec::node::{Access, AggregateCall, AggregateNode, Bounds, HashJoinNode, Node, Op};
 use crate::exec::parallel::GatherNode;
-use crate::expr::compile::Code;
+use crate::exec::subquery::Asks;
+use crate::expr::Expr;
+use crate::expr::compile::{Code, Compiler};
+use crate::scope::VariableInfo;
 use keel_base::DatabaseId;
 use keel_node::Isolation;
 use keel_types::key::KeyColumn;
@@ -25,6 +32,10 @@ use std::sync::Arc;
 
 /// Least cost of a part for which helpers are called, in units of one row read: what they must save to be worth their start.
 const PART_COST_MIN: f64 = 20_000.0;
+
+/// Rows read for one that is sent, at least, where threads send rows to one that goes on with them: to send a row, and to take it in,
+/// costs more than to read it. Nor may a client that takes many rows slowly keep helpers waiting for it.
+const SENT_ROW_COST_MIN: f64 = 8.0;
 
 /// Whether and where a statement may become parallel.
 #[derive(Clone, Copy, Debug)]
@@ -68,14 +79,48 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Puts gathers into a plan whose rows are read in these slots; none where it stays serial. Returns what the statement reads, and
-    /// how many threads it may have, when there are any.
+    /// Compiles what a statement assigns to variables, row by row on the session's thread. What else of it reads one of them, a condition
+    /// or a subquery, sees each value that it is given on the way: all of that is one thread's work.
+    pub(crate) fn assignments(&mut self, targets: &[(VariableInfo, Expr)]) -> Result<Vec<(usize, Code)>> {
+        let mut compiled = Vec::with_capacity(targets.len());
+        for (info, e) in targets {
+            let known = self.variables.len();
+            compiled.push((info.index, Compiler { subqueries: self }.value(e)?));
+            if !e.has_subquery() {
+                self.variables.truncate(known);
+            }
+        }
+        if targets.iter().any(|(info, _)| self.variables.contains(&info.index)) {
+            self.serial.get_or_insert("CouldNotGenerateValidParallelPlan");
+        }
+        Ok(compiled)
+    }
+
+    /// Finishes a plan whose rows are read in these slots: puts gathers into it, none where it stays serial. Returns what the statement
+    /// reads, and how many threads it may have, when there are any.
     pub(crate) fn make_parallel(
         &mut self,
         root: &mut Node,
         output: Option<&[usize]>,
     ) -> Option<(ViewsRead, usize)> {
         let wish = self.wish?;
+        let reads = self.may_be_parallel(root, wish);
+        if reads.is_some() {
+            self.place_gathers(root, output, wish);
+        }
+        let gathered = self.all_of(root).any(has_gather);
+        self.finish_parts();
+        reads.filter(|_| gathered).map(|reads| (reads, wish.degree))
+    }
+
+    /// The statement's operators: its own, its subqueries', those of its shared parts.
+    fn all_of<'n>(&'n self, root: &'n Node) -> impl Iterator<Item = &'n Node> {
+        let subqueries = self.subplans.iter().map(|s| &*s.node);
+        std::iter::once(root).chain(subqueries).chain(self.unfinished.iter().map(|(_, node)| node))
+    }
+
+    /// What a statement reads that may be parallel.
+    fn may_be_parallel(&mut self, root: &Node, wish: Wish) -> Option<ViewsRead> {
         let cost: f64 = root.cost + self.subplans.iter().map(|s| s.node.cost).sum::<f64>();
         if cost < wish.statement_cost_min {
             self.serial = None;
@@ -85,37 +130,27 @@ impl Planner<'_, '_> {
             return None;
         }
         let mut reads = ViewsRead::new();
-        let all = std::iter::once(&*root).chain(self.subplans.iter().map(|s| &*s.node));
-        if !all.into_iter().all(|node| reads_freely(node, &mut reads)) {
+        let free = self.all_of(root).all(|node| reads_freely(node, &mut reads));
+        if !free || self.subplans.iter().any(|s| !is_for_helpers(&s.node, true)) {
             self.serial = Some("CouldNotGenerateValidParallelPlan");
             return None;
         }
-        if self.subplans.iter().any(|s| !is_for_helpers(&s.node, true)) {
-            self.serial = Some("CouldNotGenerateValidParallelPlan");
-            return None;
-        }
+        Some(reads)
+    }
+
+    fn place_gathers(&mut self, root: &mut Node, output: Option<&[usize]>, wish: Wish) {
         let place = Placing { wish, order_used: self.order_used };
-        for SubPlan { node, alone, result_slot, .. } in &mut self.subplans {
-            if let (true, Some(node)) = (*alone, Arc::get_mut(node)) {
+        for SubPlan { node, alone, asks, result_slot, .. } in &mut self.subplans {
+            // Of EXISTS one row is read.
+            if let (true, Some(node)) = (*alone && *asks != Asks::Exists, Arc::get_mut(node)) {
                 place.below(node, Takes::Rows(&[*result_slot]), self.order_used);
             }
         }
+        for (part, node) in &mut self.unfinished {
+            place.below(node, Takes::Rows(&part.slots), false);
+        }
         let written = written_by(root);
         place.below(root, Takes::Rows(output.unwrap_or(&written)), self.order_used);
-        let nodes = std::iter::once(&*root).chain(self.subplans.iter().map(|s| &*s.node));
-        nodes.into_iter().any(has_gather).then_some((reads, wish.degree))
-    }
-
-    /// The same for a part that is computed once and read in several places.
-    pub(super) fn parallel_part(&self, mut node: Node, slots: &[usize]) -> Node {
-        if let Some(wish) = self.wish
-            && self.serial.is_none()
-            && node.cost >= wish.statement_cost_min
-        {
-            let place = Placing { wish, order_used: self.order_used };
-            place.below(&mut node, Takes::Rows(slots), false);
-        }
-        node
     }
 }
 
@@ -128,8 +163,7 @@ struct Placing {
 impl Placing {
     /// Into a node and what stands below it. `ordered`: somebody above relies on the order in which its rows come.
     fn below(&self, node: &mut Node, takes: Takes<'_>, ordered: bool) {
-        let nothing = matches!(takes, Takes::Rows([]));
-        if !ordered && !nothing && node.cost >= self.wish.part_cost_min && drives(node) {
+        if !ordered && node.cost >= self.wish.part_cost_min && self.pays(node, takes) && drives(node) {
             self.build_sides(node);
             gather(node, takes);
             return;
@@ -193,6 +227,15 @@ impl Placing {
         }
     }
 
+    /// Whether what a part saves is worth more than to hand over what comes out of it.
+    fn pays(&self, node: &Node, takes: Takes<'_>) -> bool {
+        match takes {
+            Takes::Made => true,
+            Takes::Rows([]) => false,
+            Takes::Rows(_) => self.wish.forced || node.cost >= SENT_ROW_COST_MIN * node.rows,
+        }
+    }
+
     /// Below something that may read anything of its input's rows.
     fn rows_of(&self, input: &mut Node, ordered: bool) {
         let written = written_by(input);
@@ -212,11 +255,8 @@ impl Placing {
         let slots = n.input_slots.clone();
         // Everything at once needs no order.
         let relies = n.ordered && !n.scalar;
-        let takes = if n.aggs.iter().any(|call| call.distinct || call.func == AggFunc::ApproxCountDistinct) {
-            Takes::Rows(&slots)
-        } else {
-            Takes::Made
-        };
+        let apart = n.aggs.iter().any(AggregateCall::tells_values_apart);
+        let takes = if apart { Takes::Rows(&slots) } else { Takes::Made };
         let Some(input) = Arc::get_mut(&mut n.input) else { return };
         self.below(input, takes, relies);
         if matches!((&input.op, takes), (Op::Gather(_), Takes::Made)) {

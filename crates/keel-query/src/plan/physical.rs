@@ -6,7 +6,7 @@ use super::cost;
 use super::remote::show_sent;
 use super::shown::{Object, Part, Shown};
 use super::text::show_loop;
-use super::{Planner, SortOrder, rewrite};
+use super::{Estimated, Planner, SortOrder, rewrite};
 use crate::bind::rel::{
     Aggregate, JoinKind, JoinMethod, Rel, SetKind, SharedRel, SlotSet, SortKey, WindowCall,
 };
@@ -206,20 +206,20 @@ impl Planner<'_, '_> {
 
     /// A place that reads a shared part, which is planned for the first of them. Each pays its share of the cost.
     fn plan_shared(&mut self, of: &SharedRel, slots: Vec<Slot>) -> Result<Planned> {
-        let part = match self.shared.get(&of.number) {
-            Some(part) => part.clone(),
+        let known = self.shared.get(&of.number).cloned();
+        let Estimated { part, rows, cost } = match known {
+            Some(part) => part,
             None => {
                 let need = of.slots.iter().copied().collect();
-                let planned = self.plan(of.rel.clone(), &need, &SortOrder::NONE)?;
-                let slots = positions(of.slots.iter().copied());
-                let input = self.parallel_part(planned.node, &slots);
-                let part = Arc::new(SharedPart { number: of.number, input, slots });
-                self.shared.insert(of.number, part.clone());
-                part
+                let Planned { node, .. } = self.plan(of.rel.clone(), &need, &SortOrder::NONE)?;
+                let part = Arc::new(SharedPart::new(of.number, positions(of.slots.iter().copied())));
+                let estimated = Estimated { part: part.clone(), rows: node.rows, cost: node.cost };
+                self.shared.insert(of.number, estimated.clone());
+                self.unfinished.push((part, node));
+                estimated
             }
         };
-        let rows = part.input.rows;
-        let cost = part.input.cost / of.places as f64 + rows * cost::TOUCH * 2.0;
+        let cost = cost / of.places as f64 + rows * cost::TOUCH * 2.0;
         let node = SharedNode { of: part, slots: positions(slots.iter().copied()) };
         Ok(Planned::plain(Op::Shared(Arc::new(node)), rows, cost, slots.into_iter().collect()))
     }

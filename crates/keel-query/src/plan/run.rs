@@ -106,6 +106,18 @@ pub(crate) struct State {
     pub(crate) target_key: Vec<u8>,
 }
 
+impl State {
+    /// Ends what still runs, so that all has been told, and forgets what came out.
+    fn close(&mut self, cx: &mut Cx<'_>) {
+        self.root.close();
+        for subquery in cx.subqueries.iter_mut().flatten() {
+            subquery.root.close();
+            subquery.answers.clear();
+            subquery.oldest = 0;
+        }
+    }
+}
+
 impl Plan {
     /// Columns of the rows it hands to the sink; empty for statements that return none.
     #[must_use]
@@ -228,6 +240,8 @@ impl Plan {
             Err(e) if quiet() => Err(errors::without_values(e)),
             result => result,
         };
+        state.close(&mut cx);
+        cx.absorb_late();
         aggregate::null_warning(&mut cx);
         for message in cx.take_messages() {
             sink.message(&message);
@@ -243,18 +257,12 @@ impl Plan {
             );
             sink.message(&keel_types::SqlError::new(3612, 0, 1, text));
         }
-        state.root.close();
         if self.parallel.is_some() {
             cx.session.note_degree(1);
         }
         state.slots = std::mem::take(&mut cx.slots);
         state.subqueries = std::mem::take(&mut cx.subqueries);
         state.target_key = std::mem::take(&mut cx.target_key);
-        for s in state.subqueries.iter_mut().flatten() {
-            s.root.close();
-            s.answers.clear();
-            s.oldest = 0;
-        }
         (result, state)
     }
 

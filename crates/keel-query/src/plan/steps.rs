@@ -178,7 +178,7 @@ impl Tree {
                 let first = self.shared.insert(s.of.number);
                 (
                     spool("Table Spool", false),
-                    if first { vec![self.step(&s.of.input, 1.0)] } else { Vec::new() },
+                    if first { vec![self.step(s.of.input(), 1.0)] } else { Vec::new() },
                 )
             }
         };

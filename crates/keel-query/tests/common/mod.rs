@@ -85,8 +85,16 @@ pub struct Session {
     pub work: RefCell<Option<&'static Arc<keel_query::WorkSpace>>>,
     /// Threads that help, and most that a statement may have.
     pub helpers: RefCell<Option<(Arc<keel_query::Workers>, usize)>>,
+    /// Cost from which statements are parallel.
+    pub cost_threshold: Cell<f64>,
     /// Most threads that a statement has had.
     pub degree: Cell<usize>,
+    /// A session's thread begins its share when its helpers have ended.
+    pub begins_last: Cell<bool>,
+    /// What its resource pool has for a statement.
+    pub share: RefCell<Option<Arc<keel_query::MemoryShare>>>,
+    /// Pages that statements have read.
+    pub reads: Cell<u64>,
     /// How often a running statement may look whether it is cancelled before it is.
     pub looks_left: Cell<u64>,
     pub statistics: keel_query::stats::StatisticsCache,
@@ -132,6 +140,18 @@ impl SessionInfo for Session {
     }
     fn note_degree(&self, degree: usize) {
         self.degree.set(self.degree.get().max(degree));
+        let workers = || self.helpers.borrow().as_ref().map(|(workers, _)| Arc::clone(workers));
+        if let (true, Some(workers)) = (self.begins_last.get(), workers()) {
+            while workers.in_use().1 > 0 {
+                std::thread::yield_now();
+            }
+        }
+    }
+    fn note_reads(&self, pages: u64) {
+        self.reads.set(self.reads.get() + pages);
+    }
+    fn memory_share(&self) -> Option<Arc<keel_query::MemoryShare>> {
+        self.share.borrow().clone()
     }
     fn call(&self, id: u32, _: &[Value]) -> Result<Value> {
         Ok(match id {
@@ -213,7 +233,7 @@ impl BindScope for Session {
     }
     fn parallelism(&self) -> Parallelism {
         let degree = self.helpers.borrow().as_ref().map_or(1, |(_, degree)| *degree);
-        Parallelism { degree, degree_max: degree, cost_threshold: 5.0 }
+        Parallelism { degree, degree_max: degree, cost_threshold: self.cost_threshold.get() }
     }
     fn disabled_passes(&self) -> &[keel_query::plan::rewrite::Pass] {
         &self.disabled
@@ -283,7 +303,11 @@ impl Session {
             explicit: Cell::new(false),
             work: RefCell::new(None),
             helpers: RefCell::new(None),
+            cost_threshold: Cell::new(5.0),
             degree: Cell::new(0),
+            begins_last: Cell::new(false),
+            share: RefCell::new(None),
+            reads: Cell::new(0),
             looks_left: Cell::new(u64::MAX),
             identities: RefCell::default(),
             row_ids: RefCell::default(),

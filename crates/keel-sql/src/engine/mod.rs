@@ -102,6 +102,8 @@ pub struct EngineOptions {
     pub instance: InstanceOptions,
     /// Processors that a statement's threads are spread over.
     pub processors: std::num::NonZero<usize>,
+    /// Stack of a session's thread, and of those that help it.
+    pub session_stack_bytes: usize,
     /// Password hashing.
     pub hasher: Arc<dyn PasswordHasher>,
     /// Error log.
@@ -189,11 +191,11 @@ impl Engine {
         let instance = Instance::new(options.env.clone(), options.instance.clone());
         let (disk, dir) = (Arc::clone(&options.env.disk), options.data_dir.join(WORK_DIRECTORY));
         let work = keel_query::WorkSpace::new(disk, &dir, options.instance.memory_bytes).map_err(io)?;
-        let helpers = options.processors.get() - 1;
+        let (helpers, stack) = (options.processors.get() - 1, options.session_stack_bytes);
         let engine = Engine {
             instance,
             work,
-            workers: keel_query::Workers::new(helpers, Arc::clone(&options.env.clock)),
+            workers: keel_query::Workers::new(helpers, stack, Arc::clone(&options.env.clock)),
             databases: RwLock::default(),
             admin: Mutex::new(()),
             sessions: Sessions::default(),

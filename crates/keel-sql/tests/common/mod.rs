@@ -80,6 +80,7 @@ fn open_with_log(env: Env, instance: InstanceOptions, log: Arc<dyn ServerLog>) -
         instance,
         hasher: Arc::new(NoHash),
         processors: std::num::NonZero::new(4).expect("four is not zero"),
+        session_stack_bytes: 16 << 20,
         log,
     };
     Engine::open(options).expect("opens")

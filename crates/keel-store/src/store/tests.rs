@@ -496,6 +496,15 @@ fn a_range_is_cut_into_parts_of_about_equal_size_wherever_its_rows_are() {
         commit(&store, set, lsn);
     };
     let check = |keys: u32| {
+        for (low, high) in
+            [(keys - 1, keys / 8), (keys / 2, keys / 2), (keys / 2 + 1, keys / 2), (keys * 2, keys)]
+        {
+            let (low, high) = (low.to_be_bytes(), high.to_be_bytes());
+            for high in [Bound::Included(&high[..]), Bound::Excluded(&high[..])] {
+                let cuts = store.split_points(TREE, (Bound::Included(&low[..]), high), 16).unwrap();
+                assert!(cuts.is_empty(), "nothing is between {low:?} and {high:?}");
+            }
+        }
         let (low, high) = ((keys / 8).to_be_bytes(), (keys - 1).to_be_bytes());
         let all = (Bound::Unbounded, Bound::Unbounded);
         let some = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));

@@ -4,7 +4,6 @@ use super::workers::Workers;
 use crate::catalog::{ObjectId, TableDef};
 use crate::context::{Arithmetic, ExecCtx, FunctionInvoker, IsolationLevel, SessionInfo, Transactions};
 use crate::errors::{self, Result};
-use crate::memory::MemoryShare;
 use crate::work::WorkSpace;
 use keel_base::env::Clock;
 use keel_base::{DatabaseId, TreeId};
@@ -32,7 +31,6 @@ pub(super) struct Frozen {
     dates: Dates,
     date_first: u8,
     work: Option<Arc<WorkSpace>>,
-    share: Option<Arc<MemoryShare>>,
     /// Nobody wants the result any more.
     stop: Arc<AtomicBool>,
     /// Processor time of all helpers, nanoseconds.
@@ -60,7 +58,6 @@ impl Frozen {
             dates: session.dates(),
             date_first: session.date_first(),
             work: session.work_space().cloned(),
-            share: session.memory_share(),
             stop,
             used,
             clock: Arc::clone(workers.clock()),
@@ -128,9 +125,6 @@ impl SessionInfo for Frozen {
     }
     fn work_space(&self) -> Option<&Arc<WorkSpace>> {
         self.work.as_ref()
-    }
-    fn memory_share(&self) -> Option<Arc<MemoryShare>> {
-        self.share.clone()
     }
     fn reserve_identity(&self, _: &TableDef, _: u64) -> Result<i64> {
         Err(errors::not_supported("identity"))

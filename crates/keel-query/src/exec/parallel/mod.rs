@@ -10,7 +10,7 @@
 //!
 //! A [`GatherNode`] marks such a part. Its *driver* is the table that is cut into parts: rows of it flow up through filters,
 //! projections and the probe and outer sides of joins. Before the helpers begin, the session's thread computes what all share: the
-//! build sides of these joins, the statement's view of each database, the parts. Then it does its own share like the others, so
+//! build sides of these joins, the answers of subqueries that have one for all rows, the statement's view of each database, the parts. Then it does its own share like the others, so
 //! that a statement for which no helper is free runs as it would have without.
 //!
 //! **What a consumer takes** is its choice: an aggregate, a sort and the build side of a join (`Source`) have each thread make a
@@ -19,12 +19,14 @@
 //! **Errors.** The first to fail stops the others. Of several errors the session's own counts, then that of the helper that was
 //! started first. A cancelled session stops its helpers; who closes a gather waits until they have.
 //!
-//! **Memory** is the statement's: all its threads take from one grant. What a helper does not fit into that goes to files as the
-//! session's own would.
+//! **Memory** is the statement's: all its threads take from one grant, of the resource pool that the session knew before they began.
+//! What a helper does not fit into that goes to files as the session's own would; what cannot go there is limited for all threads
+//! together.
 //!
 //! Deliberately absent: helpers for statements that lock what they read, for transactions that have written (only their own thread
 //! sees their rows), and inside of what a helper runs.
 
+mod ahead;
 mod frozen;
 mod gather;
 mod morsels;
@@ -36,14 +38,16 @@ pub(crate) use morsels::Morsels;
 pub(crate) use team::Source;
 pub use workers::Workers;
 
+use super::cx::{Common, Report};
 use super::hash::Fill;
 use super::node::{Access, HashJoinNode, Node};
 use crate::plan::SubPlan;
 use crate::plan::shown::Shown;
 use keel_base::DatabaseId;
 use keel_node::Isolation;
+use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicU64;
 
 /// A part of a plan that several threads may run.
 pub struct GatherNode {
@@ -97,8 +101,12 @@ pub(crate) struct Together {
     parts: Vec<(usize, Arc<Morsels>)>,
     /// Build sides that are there already, by the address of their join.
     built: Vec<(usize, Fill)>,
-    /// What all threads of the statement have been granted, bytes.
-    pub granted: Option<Arc<AtomicUsize>>,
+    /// What all threads of the statement have, once it has had helpers.
+    pub common: Option<Arc<Mutex<Common>>>,
+    /// What this thread has told the others that it holds, bytes.
+    pub told: usize,
+    /// What helpers have told whose gather had ended before.
+    late: Arc<Mutex<Vec<Report>>>,
     /// This is a helper.
     helps: bool,
 }
@@ -120,15 +128,25 @@ impl Together {
         Some(self.built.swap_remove(at).1)
     }
 
+    /// What helpers have told whose gather had ended before: each of them once.
+    pub fn take_late(&self) -> Vec<Report> {
+        std::mem::take(&mut *self.late.lock())
+    }
+
+    /// The build sides of a gather's joins, for a helper.
+    fn built_for(&self, gather: &GatherNode) -> Vec<(usize, Fill)> {
+        let of_gather = |(of, _): &&(usize, Fill)| gather.joins.iter().any(|join| *of == address(join));
+        self.built.iter().filter(of_gather).map(|(of, fill)| (*of, fill.share())).collect()
+    }
+
+    /// A gather begins anew: what is left of its last time counts no more.
+    fn forget(&mut self, gather: &GatherNode) {
+        self.parts.retain(|(of, _)| *of != address(&gather.driver));
+        self.built.retain(|(of, _)| gather.joins.iter().all(|join| *of != address(join)));
+    }
+
     /// Whether this is a helper.
     pub fn helps(&self) -> bool {
         self.helps
-    }
-
-    /// One of them has been granted more.
-    pub fn note_granted(&self, bytes: usize) {
-        if let Some(granted) = &self.granted {
-            granted.fetch_add(bytes, Ordering::Relaxed);
-        }
     }
 }

@@ -1,21 +1,24 @@
 //! The threads that run one part of a plan, from their start to what each has made.
 
+use super::ahead::{self, Answers};
 use super::frozen::{Frozen, Readers};
 use super::morsels::PARTS_EACH;
+use super::workers::Job;
 use super::{GatherNode, Help, Morsels, ParallelPlan, Together, Workers, address};
 use crate::bind::rel::JoinKind;
 use crate::context::{ExecCtx, IsolationLevel};
 use crate::errors::{self, Error, Result};
 use crate::exec::count::Counts;
 use crate::exec::cx::{Cx, Report, Views};
-use crate::exec::hash::{self, Fill};
+use crate::exec::hash;
 use crate::exec::node::{Node, Op};
 use crate::exec::{Operator, access};
 use crate::plan::run::subquery_states;
 use keel_types::{Value, key};
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 /// How long the session's thread waits for its helpers before it looks whether it is cancelled.
@@ -87,6 +90,8 @@ pub(super) struct Team<T> {
     failed: Option<(usize, Error)>,
     stop: Arc<AtomicBool>,
     workers: Arc<Workers>,
+    /// Takes what helpers tell when nobody wants what they make.
+    late: Arc<Mutex<Vec<Report>>>,
 }
 
 /// What a helper begins with.
@@ -99,6 +104,7 @@ struct Seat {
     views: Views,
     frozen: Frozen,
     together: Together,
+    answers: Answers,
     counts: Option<Counts>,
     counts_io: bool,
 }
@@ -111,52 +117,32 @@ impl<T: Send + 'static> Team<T> {
         cx: &mut Cx<'_>,
         make: &(impl Fn(&mut dyn Operator, &mut Cx<'_>) -> Result<T> + Clone + Send + 'static),
     ) -> Result<Option<Team<T>>> {
-        if let Some(together) = cx.together() {
-            together.parts.retain(|(of, _)| *of != address(&gather.driver));
-        }
-        let Some((plan, help)) = helpers_for(cx) else { return Ok(None) };
-        if !may_read_beside(&plan, cx)? {
+        let Some(ready) = prepare(gather, counts, cx)? else { return Ok(None) };
+        let Ready { help, parts, .. } = &ready;
+        let mut helpers = help.workers.promise((help.degree - 1).min(parts.count() - 1));
+        if helpers.count() == 0 {
             return Ok(None);
         }
-        let Some(parts) = cut(gather, help.degree, cx)? else { return Ok(None) };
-        let Some(built) = build_sides(gather, counts, cx)? else { return Ok(None) };
         let stop = Arc::new(AtomicBool::new(false));
-        let frozen = Frozen::of(cx.session, &help.workers, help.used, Arc::clone(&stop));
-        let wanted = (help.degree - 1).min(parts.count() - 1);
-        let seats = seats(wanted, gather, &plan, (&parts, &built), &frozen, counts, cx)?;
+        let seats = seats(helpers.count(), gather, &ready, &stop, counts, cx)?;
         let (sender, outcomes) = channel();
         let mut running = 0;
         for (number, seat) in seats.into_iter().enumerate() {
-            let (make, sender) = (make.clone(), sender.clone());
-            let (stop, parts) = (Arc::clone(&stop), Arc::clone(&parts));
-            let job = move || {
-                let (made, report) = seat.run(make);
-                if made.is_err() {
-                    stop.store(true, Ordering::Relaxed);
-                    parts.end();
-                }
-                // Nobody listens any more when the statement has ended early.
-                let outcome = Outcome { number, made, report };
-                let tell: Box<dyn FnOnce()> = Box::new(move || drop(sender.send(outcome)));
-                tell
-            };
-            if !help.workers.start(Box::new(job)) {
-                break;
-            }
-            running += 1;
+            let job = job(number, seat, make.clone(), sender.clone(), (&stop, parts));
+            running += usize::from(helpers.start(job));
         }
-        let together = cx.rare().together.get_or_insert_default();
-        together.built = built;
         if running == 0 {
             return Ok(None);
         }
-        together.parts.push((address(&gather.driver), parts));
+        let together = cx.rare().together.get_or_insert_default();
+        together.parts.push((address(&gather.driver), Arc::clone(parts)));
+        let late = Arc::clone(&together.late);
         cx.session.note_degree(running + 1);
         if let Some(counts) = counts {
             counts.note_degree(running + 1);
         }
-        let workers = help.workers;
-        Ok(Some(Team { outcomes, running, made: Vec::new(), failed: None, stop, workers }))
+        let workers = Arc::clone(&help.workers);
+        Ok(Some(Team { outcomes, running, made: Vec::new(), failed: None, stop, workers, late }))
     }
 
     /// Waits for the helpers, once the session's thread has done its own share.
@@ -192,7 +178,6 @@ impl<T: Send + 'static> Team<T> {
                 Err(RecvTimeoutError::Disconnected) => self.lose(),
             }
         }
-        cx.end_sharing();
         self.workers.note_wait(began);
         end
     }
@@ -236,16 +221,51 @@ impl<T: Send + 'static> Team<T> {
 impl<T> Drop for Team<T> {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        while self.running > 0 && self.outcomes.recv().is_ok() {
+        while self.running > 0
+            && let Ok(outcome) = self.outcomes.recv()
+        {
             self.running -= 1;
+            self.late.lock().push(outcome.report);
         }
     }
 }
 
+/// What a worker does in a seat.
+fn job<T: Send + 'static>(
+    number: usize,
+    seat: Seat,
+    make: impl Fn(&mut dyn Operator, &mut Cx<'_>) -> Result<T> + Send + 'static,
+    sender: Sender<Outcome<T>>,
+    (stop, parts): (&Arc<AtomicBool>, &Arc<Morsels>),
+) -> Job {
+    let (stop, parts) = (Arc::clone(stop), Arc::clone(parts));
+    Box::new(move || {
+        let (made, report) = seat.run(make);
+        if made.is_err() {
+            stop.store(true, Ordering::Relaxed);
+            parts.end();
+        }
+        // Nobody listens any more when the statement has ended early.
+        let outcome = Outcome { number, made, report };
+        Box::new(move || drop(sender.send(outcome)))
+    })
+}
+
 impl Seat {
     fn run<T>(self, make: impl Fn(&mut dyn Operator, &mut Cx<'_>) -> Result<T>) -> (Result<T>, Report) {
-        let Seat { node, plan, slots, mut vars, mut readers, views, frozen, together, counts, counts_io } =
-            self;
+        let Seat {
+            node,
+            plan,
+            slots,
+            mut vars,
+            mut readers,
+            views,
+            frozen,
+            together,
+            answers,
+            counts,
+            counts_io,
+        } = self;
         frozen.begin();
         let mut ctx = ExecCtx {
             vars: &mut vars,
@@ -256,6 +276,7 @@ impl Seat {
         };
         let mut cx = Cx::new(&mut ctx, slots);
         cx.subqueries = subquery_states(&plan.subplans, counts.as_ref());
+        ahead::give(answers, &mut cx);
         cx.begin_helping(views, together, counts_io);
         let mut operator = node.operator(counts.as_ref());
         let made = make(&mut *operator, &mut cx);
@@ -267,23 +288,49 @@ impl Seat {
     }
 }
 
+/// What all threads share of a gather that is about to begin.
+struct Ready {
+    plan: Arc<ParallelPlan>,
+    help: Help,
+    parts: Arc<Morsels>,
+    answers: Answers,
+}
+
+/// Computes it; build sides are with the execution. `None` where the session's thread had better work alone.
+fn prepare(gather: &GatherNode, counts: Option<&Counts>, cx: &mut Cx<'_>) -> Result<Option<Ready>> {
+    if let Some(together) = cx.together() {
+        together.forget(gather);
+    }
+    let Some((plan, help)) = helpers_for(cx) else { return Ok(None) };
+    if help.workers.are_busy() || !may_read_beside(&plan, cx)? {
+        return Ok(None);
+    }
+    let Some(parts) = cut(gather, help.degree, cx)? else { return Ok(None) };
+    let Some(answers) = ahead::find(&plan, cx) else { return Ok(None) };
+    if !build_sides(gather, counts, cx)? {
+        return Ok(None);
+    }
+    Ok(Some(Ready { plan, help, parts, answers }))
+}
+
 /// What so many helpers begin with.
 fn seats(
     wanted: usize,
     gather: &GatherNode,
-    plan: &Arc<ParallelPlan>,
-    (parts, built): (&Arc<Morsels>, &[(usize, Fill)]),
-    frozen: &Frozen,
+    Ready { plan, help, parts, answers }: &Ready,
+    stop: &Arc<AtomicBool>,
     counts: Option<&Counts>,
     cx: &mut Cx<'_>,
 ) -> Result<Vec<Seat>> {
     let views = cx.views_of(&plan.reads)?;
-    let granted = cx.share_grant();
+    let common = cx.share_memory();
+    let frozen = Frozen::of(cx.session, &help.workers, Arc::clone(&help.used), Arc::clone(stop));
+    let built = |cx: &mut Cx<'_>| cx.together().map(|t| t.built_for(gather)).unwrap_or_default();
     let seat = |_| {
         let together = Together {
             parts: vec![(address(&gather.driver), Arc::clone(parts))],
-            built: built.iter().map(|(of, fill)| (*of, fill.share())).collect(),
-            granted: Some(Arc::clone(&granted)),
+            built: built(cx),
+            common: Some(Arc::clone(&common)),
             helps: true,
             ..Together::default()
         };
@@ -296,6 +343,7 @@ fn seats(
             views: views.clone(),
             frozen: frozen.clone(),
             together,
+            answers: answers.clone(),
             counts: counts.cloned(),
             counts_io: cx.io().is_some(),
         })
@@ -333,27 +381,19 @@ fn readers_for(plan: &ParallelPlan, cx: &mut Cx<'_>) -> Result<Readers> {
     Ok(Readers(readers))
 }
 
-/// The build sides that all share. `None` where one is to be read by the session's thread alone: it went to files, or it is empty and
-/// so is the result.
-fn build_sides(
-    gather: &GatherNode,
-    counts: Option<&Counts>,
-    cx: &mut Cx<'_>,
-) -> Result<Option<Vec<(usize, Fill)>>> {
-    let mut built = Vec::with_capacity(gather.joins.len());
+/// Makes the build sides that all share. False where one is to be read by the session's thread alone: it went to files, or it is empty
+/// and so is the result.
+fn build_sides(gather: &GatherNode, counts: Option<&Counts>, cx: &mut Cx<'_>) -> Result<bool> {
     for join in &gather.joins {
         let fill = hash::build(join, counts, cx)?;
         let nothing = fill.is_empty() && matches!(join.kind, JoinKind::Inner | JoinKind::Semi);
         let alone = nothing || fill.is_divided();
-        built.push((address(join), fill));
+        cx.rare().together.get_or_insert_default().built.push((address(join), fill));
         if alone {
-            if let Some(together) = cx.together() {
-                together.built = built;
-            }
-            return Ok(None);
+            return Ok(false);
         }
     }
-    Ok(Some(built))
+    Ok(true)
 }
 
 /// The driver's range in parts; `None` when there is only one.

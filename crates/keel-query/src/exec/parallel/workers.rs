@@ -20,6 +20,7 @@ pub(crate) type Job = Box<dyn FnOnce() -> Box<dyn FnOnce()> + Send>;
 pub struct Workers {
     state: Arc<State>,
     most: usize,
+    stack_bytes: usize,
     clock: Arc<dyn Clock>,
     waits: [AtomicU64; 3],
 }
@@ -35,15 +36,25 @@ struct Queue {
     jobs: VecDeque<Job>,
     /// Threads that wait and are promised to nobody.
     idle: usize,
+    /// Threads that are promised to somebody and not made yet.
+    unmade: usize,
     threads: Vec<JoinHandle<()>>,
     ends: bool,
 }
 
+/// Workers that are promised to a statement. Those that it has not started are others' again when this goes.
+pub(crate) struct Promised {
+    workers: Arc<Workers>,
+    idle: usize,
+    unmade: usize,
+}
+
 impl Workers {
-    /// A pool of at most so many threads; `clock` tells the processor time that each has used.
+    /// A pool of at most so many threads, each with a stack as sessions have: they evaluate the same expressions. `clock` tells the
+    /// processor time that each has used.
     #[must_use]
-    pub fn new(most: usize, clock: Arc<dyn Clock>) -> Arc<Workers> {
-        Arc::new(Workers { state: Arc::default(), most, clock, waits: Default::default() })
+    pub fn new(most: usize, stack_bytes: usize, clock: Arc<dyn Clock>) -> Arc<Workers> {
+        Arc::new(Workers { state: Arc::default(), most, stack_bytes, clock, waits: Default::default() })
     }
 
     /// How many there may be.
@@ -80,24 +91,60 @@ impl Workers {
         &self.clock
     }
 
-    /// Has a worker do this at once; false when there is none.
-    pub(crate) fn start(&self, job: Job) -> bool {
+    /// Whether none could be promised now.
+    pub(crate) fn are_busy(&self) -> bool {
+        let queue = self.state.queue.lock();
+        queue.idle == 0 && queue.threads.len() + queue.unmade >= self.most
+    }
+
+    /// Promises so many workers, or as many as there are.
+    pub(crate) fn promise(self: &Arc<Workers>, wanted: usize) -> Promised {
         let mut queue = self.state.queue.lock();
-        if queue.idle > 0 {
-            queue.idle -= 1;
+        let idle = queue.idle.min(wanted);
+        let may_be_made = self.most.saturating_sub(queue.threads.len() + queue.unmade);
+        let unmade = may_be_made.min(wanted - idle);
+        queue.idle -= idle;
+        queue.unmade += unmade;
+        Promised { workers: Arc::clone(self), idle, unmade }
+    }
+}
+
+impl Promised {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.idle + self.unmade
+    }
+
+    /// Has one of them do this at once; false when there is none, or none can be made.
+    pub fn start(&mut self, job: Job) -> bool {
+        let Workers { state, stack_bytes, .. } = &*self.workers;
+        let mut queue = state.queue.lock();
+        if self.idle > 0 {
+            self.idle -= 1;
             queue.jobs.push_back(job);
-            self.state.wake.notify_one();
+            state.wake.notify_one();
             return true;
         }
-        let number = queue.threads.len() + 1;
-        if number > self.most {
+        if self.unmade == 0 {
             return false;
         }
-        let state = Arc::clone(&self.state);
-        let thread = Builder::new().name(format!("parallel-{number}")).spawn(move || state.work(job));
+        self.unmade -= 1;
+        queue.unmade -= 1;
+        let number = queue.threads.len() + 1;
+        let builder = Builder::new().name(format!("parallel-{number}")).stack_size(*stack_bytes);
+        let state = Arc::clone(state);
+        let thread = builder.spawn(move || state.work(job));
         let made = thread.is_ok();
         queue.threads.extend(thread);
         made
+    }
+}
+
+impl Drop for Promised {
+    fn drop(&mut self) {
+        let mut queue = self.workers.state.queue.lock();
+        queue.idle += self.idle;
+        queue.unmade -= self.unmade;
     }
 }
 
@@ -138,5 +185,37 @@ impl Drop for Workers {
             // A panic was caught and is its job's.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn who_is_promised_to_one_is_not_promised_to_another() {
+        let clock = keel_base::env::sim::env(&keel_base::env::sim::SimDisk::new(), 1).clock;
+        let workers = Workers::new(3, 1 << 20, clock);
+        let mut first = workers.promise(2);
+        let second = workers.promise(2);
+        assert_eq!((first.count(), second.count(), workers.promise(1).count()), (2, 1, 0));
+        assert_eq!(workers.in_use(), (0, 0), "none is made before it has something to do");
+        drop(second);
+
+        let (sender, done) = channel();
+        let job = || -> Job {
+            let sender = sender.clone();
+            Box::new(move || Box::new(move || sender.send(()).expect("the test listens")))
+        };
+        assert!(first.start(job()) && first.start(job()) && !first.start(job()));
+        drop(first);
+        done.iter().take(2).for_each(drop);
+        assert_eq!(workers.in_use(), (2, 0));
+
+        let all = workers.promise(9);
+        assert_eq!((all.count(), workers.in_use()), (3, (2, 2)), "two that wait and one that may be made");
+        drop(all);
+        assert_eq!((workers.in_use(), workers.promise(9).count()), ((2, 0), 3));
     }
 }

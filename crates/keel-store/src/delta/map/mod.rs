@@ -416,7 +416,8 @@ impl Map {
         (share * self.len() as f64) as usize
     }
 
-    /// Ascending keys that cut a range into parts of about equal size: at least `parts` of them where it has as many leaves.
+    /// Ascending keys that cut a range into parts of about equal size: at least `parts` of them where it has as many leaves. None where
+    /// the range ends before it begins.
     pub(crate) fn separators(
         &self,
         (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
@@ -441,7 +442,7 @@ impl Map {
     ) -> Attempt<Vec<&'g [u8]>> {
         let mut level = vec![self.enter(guard)?];
         let mut found = Vec::new();
-        while found.len() + 1 < parts && !level[0].0.is_leaf() {
+        while found.len() + 1 < parts && level.first().is_some_and(|(node, _)| !node.is_leaf()) {
             let mut below = Vec::new();
             for (node, version) in level {
                 let child_of = |bound, unbounded| match bound {
