@@ -342,7 +342,7 @@ impl Real {
     fn note_commit(&mut self, number: u64, end: Lsn, commit: keel_node::Commit) -> Commit {
         self.ends.lock().expect("one thread").insert(number, end);
         if number.is_multiple_of(DELAYED_EACH) {
-            commit.delay();
+            commit.delay().expect("it has got its place just now");
         } else {
             self.waiting.insert(end, commit);
         }

@@ -113,11 +113,18 @@ impl Commit {
 
     /// Leaves it to become durable soon (delayed durability): it may be acknowledged, and others see it, from now on. Until it is durable here
     /// a crash, and until its group has it a failover, takes it back, with everything behind it in the log and nothing before it.
-    pub fn delay(self) {
-        if self.term != 0 {
-            self.db.gate.tell(self.lsn, self.term);
-            self.make_durable_soon();
+    ///
+    /// # Errors
+    /// Those of [`Commit::wait`], when it can be seen by now that it does not become durable.
+    pub fn delay(self) -> Result<(), TxnError> {
+        if self.term == 0 {
+            return Ok(());
         }
+        if self.db.log_has_failed() || !self.db.gate.tell(self.lsn, self.term) {
+            return self.wait();
+        }
+        self.make_durable_soon();
+        Ok(())
     }
 
     /// Returns when it is durable, here and where its group wants it. After an error the commit is in doubt: only
@@ -132,10 +139,16 @@ impl Commit {
 }
 
 impl Database {
-    /// Up to where commits were [acknowledged before](Commit::delay) they were durable, in this term as a writer; zero when none were. Readers
-    /// see that far, also where it is past what is hardened or agreed.
+    /// Up to where commits were [acknowledged before](Commit::delay) they were durable, in this term as a writer; zero when none were, or once
+    /// the log has failed: what was told then may be lost, and is shown to nobody who comes later. Readers see that far, also where it is past
+    /// what is hardened or agreed.
     pub fn told(&self) -> Lsn {
-        self.gate.told()
+        let told = self.gate.told();
+        if told > Lsn::ZERO && self.log_has_failed() { Lsn::ZERO } else { told }
+    }
+
+    fn log_has_failed(&self) -> bool {
+        self.log().is_some_and(keel_log::Log::is_poisoned)
     }
 
     /// Returns when all commits so far are durable, here and where the group wants it, those with

@@ -230,6 +230,7 @@ impl Engine {
         let engine = Arc::new(engine);
         engine.tell_deadlocks();
         engine.log_failed_checkpoints();
+        engine.log_failed_flushes();
         engine.know_secrets();
         engine.open_databases()?;
         engine.encrypt_work();
@@ -266,6 +267,19 @@ impl Engine {
                  It is tried again; the log is kept until then.",
                 entry.name()
             ));
+        }));
+    }
+
+    /// Nor must flushes: commits with delayed durability have been answered.
+    fn log_failed_flushes(self: &Arc<Engine>) {
+        let engine = Arc::downgrade(self);
+        self.instance.on_failed_flush(Box::new(move |store, error| {
+            let Some(engine) = engine.upgrade() else { return };
+            let Some(entry) = engine.database_by_id(store.id()) else { return };
+            let log = &engine.options.log;
+            let e = errors::database_unavailable(entry.name(), error);
+            log.write(&format!("Error: {}, Severity: {}, State: {}.", e.number, e.severity, e.state));
+            log.write(&format!("{}. Commits that were answered before they were durable may be lost.", e.message));
         }));
     }
 

@@ -1,0 +1,46 @@
+//! Commits with delayed durability of a database that stands alone: what a log that fails does to them.
+
+use super::*;
+use crate::{Commit, TxnError};
+use keel_base::Lsn;
+use parking_lot::Mutex;
+
+fn by_hand(disk: &Arc<SimDisk>) -> Arc<Database> {
+    let options = InstanceOptions { by_hand: true, automatic_checkpoints: false, ..InstanceOptions::default() };
+    let instance = Instance::new(env(disk, 1), options);
+    Database::create(&instance, DatabaseId(5), Path::new(DIR), &db_options()).unwrap()
+}
+
+fn insert(db: &Arc<Database>, key: &[u8]) -> Commit {
+    let mut txn = db.begin(Isolation::ReadCommitted);
+    txn.insert(TREE, key, &simple("1")).unwrap();
+    txn.commit().unwrap()
+}
+
+fn rows(db: &Arc<Database>) -> usize {
+    everything(&mut db.begin(Isolation::ReadCommitted), &[TREE]).len()
+}
+
+#[test]
+fn once_the_log_has_failed_nothing_is_shown_that_may_be_lost() {
+    let disk = SimDisk::new();
+    let db = by_hand(&disk);
+    let failures = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&failures);
+    db.instance().on_failed_flush(Box::new(move |db, error| heard.lock().push((db.id(), error.to_string()))));
+    insert(&db, b"safe").wait().unwrap();
+    insert(&db, b"told").delay().unwrap();
+    assert_eq!(rows(&db), 2);
+    let mut locking = db.begin(Isolation::Serializable);
+    assert!(locking.get_latest(TREE, b"told").unwrap().is_some());
+    let late = insert(&db, b"late");
+    disk.fail_nth(1);
+    while db.instance().work_queued(0) {}
+    assert_eq!(failures.lock().len(), 1, "{:?}", failures.lock());
+    assert_eq!(failures.lock()[0].0, DatabaseId(5));
+    assert_eq!((rows(&db), db.told()), (1, Lsn::ZERO), "readers that come see what a restart may find");
+    let seen = locking.commit().unwrap().wait();
+    assert!(matches!(seen, Err(TxnError::Poisoned(_))), "who has read it under locks is told: {seen:?}");
+    assert!(late.delay().is_err(), "who has not been answered is told");
+    assert_eq!(rows(&db), 1);
+}
