@@ -44,3 +44,16 @@ fn once_the_log_has_failed_nothing_is_shown_that_may_be_lost() {
     assert!(late.delay().is_err(), "who has not been answered is told");
     assert_eq!(rows(&db), 1);
 }
+
+#[test]
+fn a_row_that_a_load_is_told_of_is_waited_for() {
+    let db = by_hand(&SimDisk::new());
+    let kept = insert(&db, b"there");
+    let mut txn = db.begin(Isolation::ReadCommitted);
+    txn.lock_table(7, crate::LockMode::Exclusive).unwrap();
+    let mut loading = crate::Loading::new(TREE);
+    assert!(matches!(txn.load(&mut loading, b"there", &simple("2")), Err(TxnError::Duplicate)));
+    assert!(db.hardened() < kept.lsn());
+    txn.commit().unwrap().wait().unwrap();
+    assert!(db.hardened() >= kept.lsn());
+}
