@@ -463,7 +463,7 @@ impl Database {
         if let Some(log) = &database.log {
             // Nothing of it is given back yet: who opened it may know that it is in no backup.
             let (weak, provisioner) = (Weak::clone(&database.weak), Arc::clone(&instance.provisioner));
-            log.set_provision_hook(Arc::new(move || provisioner.ask(&weak)));
+            log.set_provision_hook(Arc::new(move || _ = provisioner.ask(&weak)));
         }
         instance.register(&database);
         database.keys.attach(&database.weak);
@@ -634,17 +634,33 @@ impl Database {
         }
     }
 
-    /// Has the log made durable soon, by the thread that does that for all databases.
+    /// Has the log made durable soon, by a thread that does only that.
     #[inline]
     pub(crate) fn ask_for_flush(&self) {
-        if self.log.is_some() && !self.flush_asked.swap(true, Ordering::AcqRel) {
-            self.instance.log_writer.ask(&self.weak);
+        if self.log.is_some()
+            && !self.flush_asked.swap(true, Ordering::AcqRel)
+            && !self.instance.log_writer.ask(&self.weak)
+        {
+            // No thread can be had for it.
+            self.instance.log_writer.work_queued();
         }
     }
 
+    /// Returns when nobody has asked since it was done last: one thread at a time does it.
     pub(crate) fn flush_in_background(&self) -> Result<(), DbError> {
-        // First: who appends from here on asks again.
-        self.flush_asked.store(false, Ordering::Release);
+        loop {
+            let flushed = self.flush_what_is_there();
+            // Whoever has not asked because this is under way has appended before.
+            self.flush_asked.swap(false, Ordering::AcqRel);
+            flushed?;
+            let more = self.log.as_ref().is_some_and(|log| log.hardened() < log.appended());
+            if !more || self.is_closed() || self.flush_asked.swap(true, Ordering::AcqRel) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn flush_what_is_there(&self) -> Result<(), DbError> {
         if let Some(log) = self.log.as_ref().filter(|_| !self.is_closed()) {
             log.flush()?;
             self.advance_visible();

@@ -1,9 +1,10 @@
-//! Commits with delayed durability of a database that stands alone: what a log that fails does to them.
+//! Commits with delayed durability of a database that stands alone: what a log that fails does to them, and that nobody else's disk is waited
+//! for.
 
 use super::*;
 use crate::{Commit, TxnError};
 use keel_base::Lsn;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 fn by_hand(disk: &Arc<SimDisk>) -> Arc<Database> {
     let options = InstanceOptions { by_hand: true, automatic_checkpoints: false, ..InstanceOptions::default() };
@@ -56,4 +57,60 @@ fn a_row_that_a_load_is_told_of_is_waited_for() {
     assert!(db.hardened() < kept.lsn());
     txn.commit().unwrap().wait().unwrap();
     assert!(db.hardened() >= kept.lsn());
+}
+
+/// Holds up whoever comes until it is opened.
+#[derive(Default)]
+struct Barrier(Mutex<(bool, bool)>, Condvar);
+
+impl Barrier {
+    fn pass(&self) {
+        let mut state = self.0.lock();
+        state.1 = true;
+        while !state.0 {
+            self.1.wait(&mut state);
+        }
+    }
+
+    fn is_met(&self) -> bool {
+        self.0.lock().1
+    }
+
+    fn open(&self) {
+        self.0.lock().0 = true;
+        self.1.notify_all();
+    }
+}
+
+#[test]
+fn nobody_waits_for_the_disk_of_another_database() {
+    let disk = SimDisk::new();
+    let instance = instance(&disk, 1);
+    let [stalled, other] = [(5, DIR), (6, "data/db6")].map(|(id, dir)| {
+        Database::create(&instance, DatabaseId(id), Path::new(dir), &db_options()).unwrap()
+    });
+    let barrier = Arc::new(Barrier::default());
+    let held = Arc::clone(&barrier);
+    stalled.log().unwrap().set_hardened_hook(Some(Arc::new(move |_| held.pass())));
+    insert(&stalled, b"1").delay().unwrap();
+    while !barrier.is_met() {
+        std::thread::yield_now();
+    }
+    // However often it is asked for, it takes one thread.
+    let last = insert(&stalled, b"2");
+    let end = last.lsn();
+    last.delay().unwrap();
+    for key in [b"a", b"b", b"c"] {
+        let commit = insert(&other, key);
+        let lsn = commit.lsn();
+        commit.delay().unwrap();
+        while other.hardened() < lsn {
+            std::thread::yield_now();
+        }
+    }
+    assert!(stalled.hardened() < end);
+    barrier.open();
+    while stalled.hardened() < end {
+        std::thread::yield_now();
+    }
 }
