@@ -157,7 +157,7 @@ pub struct Database {
     id: DatabaseId,
     pub(crate) dir: PathBuf,
     pub(crate) instance: Arc<Instance>,
-    weak: Weak<Database>,
+    pub(crate) weak: Weak<Database>,
     pub(crate) control: Control,
     pub(crate) keys: Arc<DatabaseKeys>,
     pub(crate) store: Arc<Store>,
@@ -182,7 +182,7 @@ pub struct Database {
     pub(crate) dropping: RwLock<()>,
     pub(crate) checkpoint_asked: AtomicBool,
     /// A flush that nobody waits for is asked for.
-    flush_asked: AtomicBool,
+    pub(crate) flush_asked: AtomicBool,
     /// How many wait for the one that runs.
     pub(crate) checkpoints_waited_for: AtomicU32,
     pub(crate) schedule: Schedule,
@@ -632,40 +632,6 @@ impl Database {
         {
             self.instance.checkpointer.ask(&self.weak);
         }
-    }
-
-    /// Has the log made durable soon, by a thread that does only that.
-    #[inline]
-    pub(crate) fn ask_for_flush(&self) {
-        if self.log.is_some()
-            && !self.flush_asked.swap(true, Ordering::AcqRel)
-            && !self.instance.log_writer.ask(&self.weak)
-        {
-            // No thread can be had for it.
-            self.instance.log_writer.work_queued();
-        }
-    }
-
-    /// Returns when nobody has asked since it was done last: one thread at a time does it.
-    pub(crate) fn flush_in_background(&self) -> Result<(), DbError> {
-        loop {
-            let flushed = self.flush_what_is_there();
-            // Whoever has not asked because this is under way has appended before.
-            self.flush_asked.swap(false, Ordering::AcqRel);
-            flushed?;
-            let more = self.log.as_ref().is_some_and(|log| log.hardened() < log.appended());
-            if !more || self.is_closed() || self.flush_asked.swap(true, Ordering::AcqRel) {
-                return Ok(());
-            }
-        }
-    }
-
-    fn flush_what_is_there(&self) -> Result<(), DbError> {
-        if let Some(log) = self.log.as_ref().filter(|_| !self.is_closed()) {
-            log.flush()?;
-            self.advance_visible();
-        }
-        Ok(())
     }
 
     pub(crate) fn provision(&self) -> Result<(), DbError> {

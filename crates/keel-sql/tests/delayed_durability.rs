@@ -127,6 +127,28 @@ fn some_are_fully_durable_in_any_case() {
     }
 }
 
+/// After a crash no version is given again that somebody has been told, so who asks for one waits for what it has seen.
+#[test]
+fn versions_of_tracked_changes_are_durable_when_they_are_told() {
+    let versions = [
+        "CHANGE_TRACKING_CURRENT_VERSION() AS n",
+        "SYS_CHANGE_VERSION AS n FROM CHANGETABLE (CHANGES tracked, 0) AS c",
+        "SYS_CHANGE_VERSION AS n FROM CHANGETABLE (VERSION tracked, (a), (1)) AS c",
+        "MAX(commit_ts) AS n FROM sys.dm_tran_commit_table",
+    ];
+    for asked_for in versions {
+        let disk = SimDisk::new();
+        let (_engine, mut one, mut two) = with_table(&disk, "FORCED");
+        well(&mut one, "ALTER DATABASE d SET CHANGE_TRACKING = ON; USE d");
+        well(&mut one, "CREATE TABLE tracked (a int PRIMARY KEY); ALTER TABLE tracked ENABLE CHANGE_TRACKING");
+        well(&mut one, "INSERT tracked VALUES (1)");
+        well(&mut two, &of(PLAIN, 1));
+        assert_eq!(left(&disk), 0);
+        assert_eq!(numbers(&mut one, &format!("SELECT {asked_for}")), [1]);
+        assert_eq!(left(&disk), 1, "{asked_for}");
+    }
+}
+
 /// COMMIT says it, and only the outermost; the next transaction has to say it again.
 #[test]
 fn it_is_asked_for_transaction_by_transaction() {

@@ -59,6 +59,25 @@ fn a_row_that_a_load_is_told_of_is_waited_for() {
     assert!(db.hardened() >= kept.lsn());
 }
 
+#[test]
+fn who_settles_a_view_waits_for_what_was_told_and_no_further() {
+    let db = by_hand(&SimDisk::new());
+    let number = insert(&db, b"number");
+    let end = number.lsn();
+    insert(&db, b"told").delay().unwrap();
+    let mut reader = db.begin(Isolation::ReadCommitted);
+    let view = reader.statement_snapshot();
+    assert!(reader.get(&view, TREE, b"number").unwrap().is_some(), "it comes before what was told");
+    assert!(db.hardened() < end);
+    reader.settle(&view).unwrap();
+    assert!(db.hardened() >= end);
+    insert(&db, b"later").delay().unwrap();
+    let told = db.told();
+    reader.settle(&view).unwrap();
+    assert!(db.hardened() < told, "it shows nothing of that");
+    number.wait().unwrap();
+}
+
 /// Holds up whoever comes until it is opened.
 #[derive(Default)]
 struct Barrier(Mutex<(bool, bool)>, Condvar);
