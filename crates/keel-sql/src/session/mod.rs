@@ -621,7 +621,7 @@ fn transaction_request(runner: &mut Runner<'_>, request: TransactionRequest) -> 
             runner.begin_named(name.into())
         }
         TransactionRequest::Commit { begin_next, .. } => {
-            runner.commit_one()?;
+            runner.commit_one(false)?;
             if let Some((isolation, name)) = begin_next {
                 runner.set_isolation_by_number(isolation);
                 runner.begin_named(name.into())?;
