@@ -82,5 +82,8 @@ fn a_log_that_fails_behind_answered_commits_is_logged() {
         std::thread::yield_now();
     }
     let said = common::run(&mut session, "SELECT COUNT(*) FROM d.dbo.t");
-    assert!(said.contains("| 0") || said.contains("\n0"), "what a restart does not find is shown to nobody: {said}");
+    assert!(
+        said.contains("| 0") || said.contains("\n0"),
+        "what a restart does not find is shown to nobody: {said}"
+    );
 }

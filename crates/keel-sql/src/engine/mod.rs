@@ -34,7 +34,7 @@ pub use snapshots::StoredSnapshot;
 pub(crate) use snapshots::{RAISED as RAISED_BY_SNAPSHOTS, cannot_revert, not_of_a_snapshot};
 pub use state::Restoring;
 pub use told::{ErrorCounts, Told};
-pub(crate) use users::{Changing, look_again};
+pub(crate) use users::{CLOSING, Changing, Looking, Stay};
 pub use users::{OpenIn, Visit};
 
 use crate::cache::ProgramCache;
@@ -279,7 +279,10 @@ impl Engine {
             let log = &engine.options.log;
             let e = errors::database_unavailable(entry.name(), error);
             log.write(&format!("Error: {}, Severity: {}, State: {}.", e.number, e.severity, e.state));
-            log.write(&format!("{}. Commits that were answered before they were durable may be lost.", e.message));
+            log.write(&format!(
+                "{}. Commits that were answered before they were durable may be lost.",
+                e.message
+            ));
         }));
     }
 
