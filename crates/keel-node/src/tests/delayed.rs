@@ -7,7 +7,8 @@ use keel_base::Lsn;
 use parking_lot::{Condvar, Mutex};
 
 fn by_hand(disk: &Arc<SimDisk>) -> Arc<Database> {
-    let options = InstanceOptions { by_hand: true, automatic_checkpoints: false, ..InstanceOptions::default() };
+    let options =
+        InstanceOptions { by_hand: true, automatic_checkpoints: false, ..InstanceOptions::default() };
     let instance = Instance::new(env(disk, 1), options);
     Database::create(&instance, DatabaseId(5), Path::new(DIR), &db_options()).unwrap()
 }
@@ -105,9 +106,8 @@ impl Barrier {
 fn nobody_waits_for_the_disk_of_another_database() {
     let disk = SimDisk::new();
     let instance = instance(&disk, 1);
-    let [stalled, other] = [(5, DIR), (6, "data/db6")].map(|(id, dir)| {
-        Database::create(&instance, DatabaseId(id), Path::new(dir), &db_options()).unwrap()
-    });
+    let [stalled, other] = [(5, DIR), (6, "data/db6")]
+        .map(|(id, dir)| Database::create(&instance, DatabaseId(id), Path::new(dir), &db_options()).unwrap());
     let barrier = Arc::new(Barrier::default());
     let held = Arc::clone(&barrier);
     stalled.log().unwrap().set_hardened_hook(Some(Arc::new(move |_| held.pass())));
