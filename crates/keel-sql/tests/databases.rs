@@ -321,7 +321,7 @@ fn the_one_user_is_not_disturbed_by_those_who_are_refused() {
                 }
             });
         }
-        let said: String = (0..30)
+        let said: String = (0..10)
             .map(|n| format!("ALTER DATABASE shop SET RECOVERY {}", ["FULL", "SIMPLE"][n % 2]))
             .map(|alter| run(&mut user, &alter))
             .collect();

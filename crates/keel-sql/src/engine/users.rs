@@ -48,10 +48,12 @@ impl OpenIn {
     }
 
     fn end(&self, database: DatabaseId) {
+        if let Some(place) = self.find(database.0) {
+            return place.store(0, Ordering::Release);
+        }
         let mut more = self.more.lock();
-        match more.iter().position(|other| *other == database) {
-            Some(at) => _ = more.swap_remove(at),
-            None => _ = self.find(database.0).map(|place| place.store(0, Ordering::Release)),
+        if let Some(at) = more.iter().position(|other| *other == database) {
+            more.swap_remove(at);
         }
     }
 
