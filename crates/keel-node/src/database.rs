@@ -157,7 +157,7 @@ pub struct Database {
     id: DatabaseId,
     pub(crate) dir: PathBuf,
     pub(crate) instance: Arc<Instance>,
-    weak: Weak<Database>,
+    pub(crate) weak: Weak<Database>,
     pub(crate) control: Control,
     pub(crate) keys: Arc<DatabaseKeys>,
     pub(crate) store: Arc<Store>,
@@ -182,7 +182,7 @@ pub struct Database {
     pub(crate) dropping: RwLock<()>,
     pub(crate) checkpoint_asked: AtomicBool,
     /// A flush that nobody waits for is asked for.
-    flush_asked: AtomicBool,
+    pub(crate) flush_asked: AtomicBool,
     /// How many wait for the one that runs.
     pub(crate) checkpoints_waited_for: AtomicU32,
     pub(crate) schedule: Schedule,
@@ -463,7 +463,7 @@ impl Database {
         if let Some(log) = &database.log {
             // Nothing of it is given back yet: who opened it may know that it is in no backup.
             let (weak, provisioner) = (Weak::clone(&database.weak), Arc::clone(&instance.provisioner));
-            log.set_provision_hook(Arc::new(move || provisioner.ask(&weak)));
+            log.set_provision_hook(Arc::new(move || _ = provisioner.ask(&weak)));
         }
         instance.register(&database);
         database.keys.attach(&database.weak);
@@ -632,24 +632,6 @@ impl Database {
         {
             self.instance.checkpointer.ask(&self.weak);
         }
-    }
-
-    /// Has the log made durable soon, by the thread that does that for all databases.
-    #[inline]
-    pub(crate) fn ask_for_flush(&self) {
-        if self.log.is_some() && !self.flush_asked.swap(true, Ordering::AcqRel) {
-            self.instance.log_writer.ask(&self.weak);
-        }
-    }
-
-    pub(crate) fn flush_in_background(&self) -> Result<(), DbError> {
-        // First: who appends from here on asks again.
-        self.flush_asked.store(false, Ordering::Release);
-        if let Some(log) = self.log.as_ref().filter(|_| !self.is_closed()) {
-            log.flush()?;
-            self.advance_visible();
-        }
-        Ok(())
     }
 
     pub(crate) fn provision(&self) -> Result<(), DbError> {

@@ -11,7 +11,8 @@
 //! another at the same position.
 //!
 //! A commit with delayed durability goes around the gate: it is **told** at once, and seen. Snapshots are taken there or above, while
-//! checkpoints, backups and other copies know of nothing that has not come through the gate. The end of a term ends that, too.
+//! checkpoints, backups and other copies know of nothing that has not come through the gate. The end of a term ends that, too, and
+//! so does a log that fails.
 
 use crate::error::TxnError;
 use keel_base::Lsn;
@@ -31,9 +32,14 @@ pub(crate) struct Gate {
     /// The term in which commits are made; 0 when none are.
     term: AtomicU64,
     /// Commits up to here were acknowledged in this term though they may be durable nowhere; 0 when none were.
-    told: AtomicU64,
+    told: Told,
     state: Mutex<State>,
 }
+
+/// On a line of its own: every delayed commit moves it, and every other reads what is beside it.
+#[derive(Default)]
+#[repr(align(128))]
+struct Told(AtomicU64);
 
 #[derive(Default)]
 struct State {
@@ -67,7 +73,7 @@ impl Gate {
         Gate {
             cap: AtomicU64::new(cap),
             term: AtomicU64::new(term),
-            told: AtomicU64::new(0),
+            told: Told::default(),
             state: Mutex::new(State::default()),
         }
     }
@@ -84,18 +90,20 @@ impl Gate {
         self.term.load(Ordering::Relaxed)
     }
 
-    /// A commit of `term` is acknowledged before it comes through here, and may be seen; unless the term is over.
-    pub(crate) fn tell(&self, lsn: Lsn, term: u64) {
+    /// A commit of `term` is acknowledged before it comes through here, and may be seen; false when the term is over.
+    pub(crate) fn tell(&self, lsn: Lsn, term: u64) -> bool {
         let _state = self.state.lock();
-        if self.term.load(Ordering::Acquire) == term {
-            self.told.fetch_max(lsn.0, Ordering::AcqRel);
+        let goes_on = self.term.load(Ordering::Acquire) == term;
+        if goes_on {
+            self.told.0.fetch_max(lsn.0, Ordering::AcqRel);
         }
+        goes_on
     }
 
     /// Up to where commits were told; see [`Gate::tell`].
     #[inline]
     pub(crate) fn told(&self) -> Lsn {
-        Lsn(self.told.load(Ordering::Acquire))
+        Lsn(self.told.0.load(Ordering::Acquire))
     }
 
     /// Opens a term in which commits wait for `cap`.
@@ -133,7 +141,7 @@ impl Gate {
         let mut state = self.state.lock();
         let term = self.term.swap(0, Ordering::AcqRel);
         let cap = Lsn(self.cap.swap(0, Ordering::AcqRel));
-        self.told.store(0, Ordering::Release);
+        self.told.0.store(0, Ordering::Release);
         // Asked for last: whoever was answered before has seen no more than this.
         let agreed = cap.min(hardened());
         if term != 0 {
@@ -242,16 +250,16 @@ mod tests {
     #[test]
     fn what_was_told_ends_with_its_term() {
         let gate = Gate::new(true);
-        gate.tell(Lsn(100), 1);
-        gate.tell(Lsn(80), 1);
+        assert!(gate.tell(Lsn(100), 1));
+        assert!(gate.tell(Lsn(80), 1));
         assert_eq!(gate.told(), Lsn(100));
         gate.end_term(&|| Lsn(50), "fenced");
-        gate.tell(Lsn(110), 1);
+        assert!(!gate.tell(Lsn(110), 1));
         assert_eq!(gate.told(), Lsn::ZERO);
         gate.begin_term(2, Lsn(50));
-        gate.tell(Lsn(110), 1);
+        assert!(!gate.tell(Lsn(110), 1));
         assert_eq!(gate.told(), Lsn::ZERO, "it was another term's");
-        gate.tell(Lsn(60), 2);
+        assert!(gate.tell(Lsn(60), 2));
         assert_eq!(gate.told(), Lsn(60));
     }
 

@@ -1,9 +1,10 @@
-//! The background threads of an instance: one for checkpoints, one for log segments made ahead of need, one that encrypts, one that
-//! makes log durable for which nobody waits yet.
+//! The background threads of an instance: one for checkpoints, one for log segments made ahead of need, one that encrypts, and those
+//! that make log durable for which nobody waits yet.
 //!
 //! Each sleeps until somebody asks. A database has at most one request pending with each, so a queue is bounded by the
 //! number of databases. A thread is started by its first request and ends with the instance. A checkpoint may take
-//! minutes, a commit cannot wait that long for a segment, nor for a flush: so there are several.
+//! minutes, a commit cannot wait that long for a segment, nor for a flush: so there are several. Of flushes a disk that stalls must hold up
+//! only its own: a database that finds all of their threads at work gets another, which ends when there was nothing for it to do for a while.
 //!
 //! Of an instance that is worked [by hand](crate::InstanceOptions::by_hand) no thread is started: what was asked for waits
 //! in the same queues.
@@ -13,6 +14,10 @@ use crate::error::DbError;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+/// How long a thread that is one of several waits for something to do.
+const LINGER: Duration = Duration::from_secs(10);
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +41,11 @@ impl Chore {
             Chore::Flush => "keel-log-writer",
         }
     }
+
+    /// Whether no database waits for another's.
+    fn each_by_itself(self) -> bool {
+        self == Chore::Flush
+    }
 }
 
 /// Is told of a chore that failed.
@@ -53,7 +63,9 @@ pub struct Housekeeper {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Weak<Database>>,
-    running: bool,
+    threads: usize,
+    /// Those of them that have nothing to do.
+    idle: usize,
     stopped: bool,
 }
 
@@ -68,22 +80,26 @@ impl Housekeeper {
         })
     }
 
-    /// Asks for the chore to be done for a database. Several askings while one is pending are one.
-    pub(crate) fn ask(self: &Arc<Self>, database: &Weak<Database>) {
+    /// Asks for the chore to be done for a database. Several askings while one is pending are one. False when there is no thread that
+    /// would do it: it stays queued until somebody asks again, or does it.
+    pub(crate) fn ask(self: &Arc<Self>, database: &Weak<Database>) -> bool {
         let mut state = self.state.lock();
         let pending = state.queue.iter().any(|db| db.ptr_eq(database));
-        if pending || state.stopped {
-            return;
+        if state.stopped || pending && state.threads > 0 {
+            return true;
         }
-        state.queue.push_back(Weak::clone(database));
-        if !state.running && !self.by_hand {
+        if !pending {
+            state.queue.push_back(Weak::clone(database));
+        }
+        let another = state.threads == 0 || self.chore.each_by_itself() && state.idle < state.queue.len();
+        if another && !self.by_hand {
             let own = Arc::clone(self);
             let started =
                 std::thread::Builder::new().name(self.chore.thread().into()).spawn(move || own.run());
-            // Without a thread the request stays queued; the next asking tries again.
-            state.running = started.is_ok();
+            state.threads += usize::from(started.is_ok());
         }
         self.asked.notify_one();
+        state.threads > 0 || self.by_hand
     }
 
     /// Sets who is told of chores that fail; the first one set stays. A chore that failed is done again when somebody asks.
@@ -107,20 +123,34 @@ impl Housekeeper {
         if matches!(self.chore, Chore::Checkpoint | Chore::Turn) {
             keel_base::env::real::run_in_background();
         }
-        loop {
-            let database = {
-                let mut state = self.state.lock();
-                loop {
-                    if state.stopped {
-                        return;
-                    }
-                    if let Some(next) = state.queue.pop_front() {
-                        break next;
-                    }
-                    self.asked.wait(&mut state);
-                }
-            };
+        while let Some(database) = self.next() {
             self.attend_to(&database);
+        }
+    }
+
+    /// Waits for a request; `None` when the thread is to end.
+    fn next(&self) -> Option<Weak<Database>> {
+        let mut state = self.state.lock();
+        let mut in_vain = false;
+        loop {
+            if state.stopped {
+                return None;
+            }
+            if let Some(next) = state.queue.pop_front() {
+                return Some(next);
+            }
+            if in_vain && state.threads > 1 {
+                state.threads -= 1;
+                return None;
+            }
+            state.idle += 1;
+            in_vain = if state.threads > 1 {
+                self.asked.wait_for(&mut state, LINGER).timed_out()
+            } else {
+                self.asked.wait(&mut state);
+                false
+            };
+            state.idle -= 1;
         }
     }
 

@@ -170,6 +170,12 @@ impl Instance {
         self.turner.on_failure(tell);
     }
 
+    /// Sets who is told, on its thread, of flushes that fail and for which nobody waits; the first one set stays. Commits with
+    /// [delayed durability](crate::Commit::delay) may be lost then.
+    pub fn on_failed_flush(&self, tell: OnFailure) {
+        self.log_writer.on_failure(tell);
+    }
+
     /// Sets who knows the secrets of certificates, by their thumbprints. Databases that are encrypted do not open before.
     pub fn set_secrets(&self, secret_of: SecretOf) {
         self.secrets.set(secret_of);

@@ -2,6 +2,7 @@
 
 mod backup;
 mod crash;
+mod delayed;
 mod differential;
 mod encryption;
 mod group;

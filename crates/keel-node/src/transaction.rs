@@ -230,7 +230,7 @@ impl Transaction {
     /// Where a snapshot must be at least; what may be seen is stable after this, but for what was told before.
     fn observed_and_stable(&self) -> Lsn {
         self.db.advance_visible();
-        self.observed.get().max(self.db.gate.told())
+        self.observed.get().max(self.db.told())
     }
 
     fn own_snapshot(&mut self) -> Snapshot {
@@ -728,7 +728,7 @@ impl Transaction {
             }
         } else {
             // What was told needs to be waited for by nobody.
-            Some(self.observed.get()).filter(|seen| *seen > self.db.gate.told()).unwrap_or_default()
+            Some(self.observed.get()).filter(|seen| *seen > self.db.told()).unwrap_or_default()
         };
         if let Some(owner) = self.owner.get() {
             owner.release_all();

@@ -44,6 +44,8 @@ pub(crate) struct Real {
     ends: Ends,
     dice: SplitMix,
     known: BTreeSet<Commit>,
+    /// Those that it has made as a writer, in this term, whether they are in a log that can be read or not.
+    made: BTreeSet<Commit>,
     /// Reads what was hardened since it was last asked.
     source: Option<LogSource>,
     /// Transactions whose first records are in the log, by stream.
@@ -204,6 +206,7 @@ impl Real {
             ends: Arc::clone(&ground.ends),
             dice,
             known: BTreeSet::new(),
+            made: BTreeSet::new(),
             source: None,
             streams: BTreeMap::new(),
             doubts: doubt::Doubts::default(),
@@ -341,8 +344,9 @@ impl Real {
 
     fn note_commit(&mut self, number: u64, end: Lsn, commit: keel_node::Commit) -> Commit {
         self.ends.lock().expect("one thread").insert(number, end);
+        self.made.insert(Commit { end, number });
         if number.is_multiple_of(DELAYED_EACH) {
-            commit.delay();
+            commit.delay().expect("it has got its place just now");
         } else {
             self.waiting.insert(end, commit);
         }
@@ -365,6 +369,7 @@ impl Real {
     /// Writing ends here: who waits for an answer must not get a good one.
     fn end_term(&mut self) -> Result<(), Trouble> {
         self.terms += 1;
+        self.made.clear();
         let hardened = self.log.hardened();
         for (end, commit) in std::mem::take(&mut self.waiting) {
             if end <= hardened && commit.wait().is_ok() {
@@ -407,19 +412,21 @@ impl Real {
             return Err(Trouble::Broken(format!("readers are at {at}, agreed is {agreed}")));
         }
         let trees = self.contents(&txn, &view, &[])?;
-        if self.db.told() > at {
-            // What is seen besides is in no log that could be read.
-            self.met.push("delayed commit read before it was agreed");
-            return Ok(None);
-        }
-        let commits: Vec<Commit> = self.known.iter().take_while(|c| c.end <= at).copied().collect();
+        // What was told is seen besides, and is in no log that could be read.
+        let seen = at.max(self.db.told());
+        let commits: Vec<Commit> =
+            self.known.union(&self.made).take_while(|c| c.end <= seen).copied().collect();
         let numbers: Vec<u64> = commits.iter().map(|c| c.number).collect();
         if let Some(what) = difference(&trees, self.model.after(&numbers)) {
             let last = commits.last();
             return Err(Trouble::Broken(format!(
-                "rows at {at}, after {last:?} of {}: {what}",
+                "rows at {seen}, after {last:?} of {}: {what}",
                 commits.len()
             )));
+        }
+        if seen > at {
+            self.met.push("delayed commit read before it was agreed");
+            return Ok(None);
         }
         self.reread()?;
         self.try_late()?;
@@ -467,7 +474,7 @@ impl Real {
     /// All rows of a view, of the trees there are now and of those named.
     fn contents(&self, txn: &Transaction, view: &ReadView, also: &[TreeId]) -> Result<Trees, Trouble> {
         let store = self.db.store();
-        let trees = store.trees(&store.snapshot(Lsn::ZERO));
+        let trees = store.trees(&store.snapshot(self.db.told()));
         let trees = trees.map_err(|error| Trouble::Disk(error.to_string()))?;
         let mut found = Trees::new();
         for tree in trees.into_iter().chain(also.iter().copied()) {
@@ -702,6 +709,7 @@ impl Content for Real {
         }
         self.db.cut(at)?;
         self.known.retain(|commit| commit.end <= at);
+        self.made.clear();
         self.streams.clear();
         self.doubts = doubt::Doubts::default();
         self.source = None;

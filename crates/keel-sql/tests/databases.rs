@@ -1,11 +1,12 @@
-//! Transactions over several databases, and a power cut wherever it may come: all of them have it, or none.
+//! Transactions over several databases, and a power cut wherever it may come: all of them have it, or none. And who may be in a database.
 #![allow(clippy::unwrap_used)]
 mod common;
 
 use common::{Sink, connect, open};
 use keel_base::env::sim::{SimDisk, Tear};
-use keel_sql::{Session, SessionOptions};
+use keel_sql::{Engine, Session, SessionOptions};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn run(session: &mut Session, sql: &str) -> String {
     let mut sink = Sink::default();
@@ -217,4 +218,151 @@ fn who_is_not_let_in_any_more_has_to_leave() {
     assert!(!said.contains("Msg"), "{said}");
     assert!(come("bob").is_err());
     drop((ann, come("ann").unwrap()));
+}
+
+fn well(session: &mut Session, sql: &str) -> String {
+    let said = run(session, sql);
+    assert!(!said.contains("Msg"), "{sql}: {said}");
+    said
+}
+
+/// A server with two databases, and a session of its administrator.
+fn two_databases() -> (Arc<Engine>, Session) {
+    let engine = open(&SimDisk::new());
+    let mut sa = connect(&engine);
+    well(&mut sa, "CREATE DATABASE shop; CREATE DATABASE bank; CREATE TABLE shop.dbo.t (n int)");
+    (engine, sa)
+}
+
+/// Tries until what is said has something in it.
+fn until(session: &mut Session, sql: &str, has: &str) {
+    while !run(session, sql).contains(has) {
+        std::thread::yield_now();
+    }
+}
+
+/// Whoever comes back to a database has not left it.
+#[test]
+fn who_is_elsewhere_for_a_while_is_a_user_still() {
+    let (engine, mut sa) = two_databases();
+    for batch in [
+        "EXEC('USE tempdb; WAITFOR DELAY ''01:00''')",
+        "EXEC tempdb.sys.sp_executesql N'WAITFOR DELAY ''01:00'''",
+    ] {
+        let mut other = connect(&engine);
+        well(&mut other, "USE shop");
+        let there = format!(
+            "SELECT DB_NAME(database_id) AS d FROM sys.dm_exec_sessions WHERE session_id = {}",
+            other.id()
+        );
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(move || run(&mut other, batch));
+            until(&mut sa, &there, "tempdb");
+            let said = run(&mut sa, "ALTER DATABASE shop SET SINGLE_USER WITH NO_WAIT");
+            let said = said + &run(&mut sa, "ALTER DATABASE shop SET SINGLE_USER WITH ROLLBACK IMMEDIATE");
+            let ended = waiting.join().unwrap();
+            assert!(said.contains("Msg 5070") && said.contains("100%"), "{batch}: {said}");
+            assert!(ended.contains("Msg 596"), "{batch}: {ended}");
+        });
+        well(&mut sa, "ALTER DATABASE shop SET MULTI_USER");
+    }
+}
+
+/// Nothing else ends the wait of those who wait for each other over databases.
+#[test]
+fn who_waits_for_a_database_gives_up_as_for_a_lock() {
+    let (engine, mut sa) = two_databases();
+    let mut user = connect(&engine);
+    well(&mut user, "USE shop");
+    let said = run(&mut sa, "SET LOCK_TIMEOUT 30; ALTER DATABASE shop SET READ_ONLY");
+    assert!(said.contains("Msg 5061") && said.contains("Msg 5069"), "{said}");
+    let mut changes = connect(&engine);
+    std::thread::scope(|scope| {
+        let changed = scope.spawn(move || run(&mut changes, "ALTER DATABASE shop SET READ_ONLY"));
+        until(&mut sa, "SET LOCK_TIMEOUT 0; USE shop; USE master", "Msg 1222");
+        for act in ["USE shop", "SELECT * FROM shop.dbo.t", "EXEC shop.sys.sp_executesql N'SELECT 1 AS n'"] {
+            let said = run(&mut sa, act);
+            assert!(said.contains("Msg 1222"), "{act}: {said}");
+        }
+        drop(user);
+        let changed = changed.join().unwrap();
+        assert!(!changed.contains("Msg"), "{changed}");
+    });
+    well(&mut sa, "ALTER DATABASE shop SET READ_WRITE");
+}
+
+#[test]
+fn two_who_wait_for_each_other_to_leave_do_not_wait_for_ever() {
+    let (engine, _) = two_databases();
+    let alter = |from: &str, what: &str| {
+        let mut session = connect(&engine);
+        well(&mut session, &format!("USE {from}"));
+        let statement = format!("ALTER DATABASE {what} SET READ_ONLY");
+        move || run(&mut session, &statement)
+    };
+    let (one, two) = (alter("shop", "bank"), alter("bank", "shop"));
+    std::thread::scope(|scope| {
+        let both = [scope.spawn(one), scope.spawn(two)].map(|session| session.join().unwrap());
+        assert!(both.iter().any(|said| said.contains("Msg 5061")), "{both:?}");
+    });
+}
+
+/// A login that is refused is in the database for a moment.
+#[test]
+fn the_one_user_is_not_disturbed_by_those_who_are_refused() {
+    let (engine, mut user) = two_databases();
+    well(&mut user, "USE shop; ALTER DATABASE shop SET SINGLE_USER");
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    assert!(engine.session(of_shop()).is_err());
+                }
+            });
+        }
+        let said: String = (0..10)
+            .map(|n| format!("ALTER DATABASE shop SET RECOVERY {}", ["FULL", "SIMPLE"][n % 2]))
+            .map(|alter| run(&mut user, &alter))
+            .collect();
+        over.store(true, Ordering::Relaxed);
+        assert!(!said.contains("Msg"), "{said}");
+    });
+}
+
+fn of_shop() -> SessionOptions {
+    SessionOptions {
+        login: "sa".to_owned(),
+        sysadmin: true,
+        database: "shop".to_owned(),
+        ..SessionOptions::default()
+    }
+}
+
+/// Whoever has a connection from the pool is where he wants to be, or has none.
+#[test]
+fn a_connection_that_cannot_go_back_to_its_database_ends() {
+    let (engine, mut sa) = two_databases();
+    let mut pooled = engine.session(of_shop()).unwrap();
+    well(&mut pooled, "USE bank");
+    let mut sink = Sink::default();
+    pooled.reset(false, &mut sink);
+    assert_eq!((pooled.database(), pooled.is_ended()), ("shop", false));
+    well(&mut pooled, "USE bank");
+    well(&mut sa, "USE shop; ALTER DATABASE shop SET SINGLE_USER");
+    pooled.reset(false, &mut sink);
+    assert!(pooled.is_ended());
+    assert!(sink.0.finish().contains("Msg 924"));
+}
+
+/// What a session has looked up before its statement keeps nobody out, least of all itself.
+#[test]
+fn the_tail_is_backed_up_behind_a_look_into_the_database() {
+    let (_engine, mut sa) = two_databases();
+    well(&mut sa, "ALTER DATABASE shop SET RECOVERY FULL; BACKUP DATABASE shop TO DISK = 'shop.bak'");
+    well(
+        &mut sa,
+        "IF NOT EXISTS (SELECT * FROM shop.dbo.t) BACKUP LOG shop TO DISK = 'tail.trn' WITH NORECOVERY",
+    );
+    assert!(run(&mut sa, "USE shop").contains("Msg 927"));
 }

@@ -5,9 +5,9 @@
 #![allow(clippy::unwrap_used)]
 mod common;
 
-use common::{connect, open, open_by_hand, run, well};
+use common::{Sink, connect, open, open_by_hand, run, well};
 use keel_base::env::sim::{SimDisk, Tear};
-use keel_sql::{Engine, Session};
+use keel_sql::{Engine, Session, TransactionRequest};
 use std::sync::Arc;
 
 /// The first line that is numbers only.
@@ -127,6 +127,31 @@ fn some_are_fully_durable_in_any_case() {
     }
 }
 
+/// After a crash no version is given again that somebody has been told, so who asks for one waits for what it has seen.
+#[test]
+fn versions_of_tracked_changes_are_durable_when_they_are_told() {
+    let versions = [
+        "CHANGE_TRACKING_CURRENT_VERSION() AS n",
+        "SYS_CHANGE_VERSION AS n FROM CHANGETABLE (CHANGES tracked, 0) AS c",
+        "SYS_CHANGE_VERSION AS n FROM CHANGETABLE (VERSION tracked, (a), (1)) AS c",
+        "MAX(commit_ts) AS n FROM sys.dm_tran_commit_table",
+    ];
+    for asked_for in versions {
+        let disk = SimDisk::new();
+        let (_engine, mut one, mut two) = with_table(&disk, "FORCED");
+        well(&mut one, "ALTER DATABASE d SET CHANGE_TRACKING = ON; USE d");
+        well(
+            &mut one,
+            "CREATE TABLE tracked (a int PRIMARY KEY); ALTER TABLE tracked ENABLE CHANGE_TRACKING",
+        );
+        well(&mut one, "INSERT tracked VALUES (1)");
+        well(&mut two, &of(PLAIN, 1));
+        assert_eq!(left(&disk), 0);
+        assert_eq!(numbers(&mut one, &format!("SELECT {asked_for}")), [1]);
+        assert_eq!(left(&disk), 1, "{asked_for}");
+    }
+}
+
 /// COMMIT says it, and only the outermost; the next transaction has to say it again.
 #[test]
 fn it_is_asked_for_transaction_by_transaction() {
@@ -143,9 +168,16 @@ fn it_is_asked_for_transaction_by_transaction() {
     assert_eq!(left(&disk), 2);
     well(
         &mut one,
+        "BEGIN TRAN; BEGIN TRAN; INSERT d.dbo.t VALUES (5); COMMIT WITH (DELAYED_DURABILITY = ON)",
+    );
+    let commit = TransactionRequest::Commit { name: String::new(), begin_next: None };
+    one.transaction_request(commit, &mut Sink::default());
+    assert_eq!(left(&disk), 3, "nobody has asked for it");
+    well(
+        &mut one,
         "BEGIN TRAN; INSERT d.dbo.t VALUES (3); COMMIT WITH (DELAYED_DURABILITY = ON); INSERT d.dbo.t VALUES (4)",
     );
-    assert_eq!(left(&disk), 4);
+    assert_eq!(left(&disk), 5);
 }
 
 /// Wherever the power is cut: what is left is 1, 2, … to some number, and all that were fully durable are among them.

@@ -333,3 +333,27 @@ fn tracked_changes_cannot_wait_for_a_decision() {
     w.ended(2, "INSERT shop.dbo.t VALUES (2, 'two')");
     assert_eq!((w.commit(2, ONE_PHASE), w.count("shop")), ("0".into(), "2".into()));
 }
+
+/// Nobody works in it, and nobody else would end it.
+#[test]
+fn a_branch_that_rests_is_thrown_out_of_a_database_and_one_that_is_prepared_is_named() {
+    let mut w = World::new();
+    let single =
+        "ALTER DATABASE shop SET SINGLE_USER WITH ROLLBACK IMMEDIATE; ALTER DATABASE shop SET MULTI_USER";
+    let (_, cookie) = w.start(1, NO_FLAGS);
+    w.work(&cookie, BOTH);
+    let said = run(&mut w.manager, single);
+    assert!(!said.contains("Msg"), "{said}");
+    assert_eq!((w.plain("rollback", 1), w.count("shop")), ("0".into(), "1".into()));
+    w.ended(2, "INSERT bank.dbo.t VALUES (2, 'two')");
+    let said = run(&mut w.manager, single);
+    assert!(!said.contains("Msg"), "{said}");
+    assert_eq!((w.commit(2, ONE_PHASE), w.count("bank")), ("0".into(), "2".into()), "it was elsewhere");
+    w.ended(3, "INSERT shop.dbo.t VALUES (3, 'three')");
+    assert_eq!(w.plain("prepare", 3), "0");
+    let said = run(&mut w.manager, "ALTER DATABASE shop SET SINGLE_USER WITH ROLLBACK IMMEDIATE");
+    assert!(["6113", "5061", "5069"].iter().all(|n| said.contains(&format!("Msg {n}"))), "{said}");
+    assert_eq!((w.commit(3, NO_FLAGS), w.count("shop")), ("0".into(), "2".into()));
+    let said = run(&mut w.manager, single);
+    assert!(!said.contains("Msg"), "{said}");
+}

@@ -32,10 +32,10 @@ impl PasswordHasher for NoPasswords {
     }
 }
 
-fn open(log: &Arc<Lines>) -> Arc<Engine> {
+fn open(disk: &Arc<SimDisk>, log: &Arc<Lines>) -> Arc<Engine> {
     let options = EngineOptions {
         data_dir: "/data".into(),
-        env: keel_base::env::Env { clock: Arc::new(RealClock::new()), ..env(&SimDisk::new(), 7) },
+        env: keel_base::env::Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) },
         server_name: "EVENKEEL".to_owned(),
         instance: InstanceOptions { memory_bytes: 32 << 20, ..InstanceOptions::default() },
         hasher: Arc::new(NoPasswords),
@@ -49,7 +49,7 @@ fn open(log: &Arc<Lines>) -> Arc<Engine> {
 #[test]
 fn errors_for_want_of_memory_are_logged_and_others_are_not() {
     let log = Arc::new(Lines::default());
-    let engine = open(&log);
+    let engine = open(&SimDisk::new(), &log);
     engine.agent().listen(true);
     let mut session = connect(&engine);
     let mut run = |sql: &str| {
@@ -65,4 +65,26 @@ fn errors_for_want_of_memory_are_logged_and_others_are_not() {
     assert!(log.0.lock().unwrap().iter().any(|line| line.starts_with("Error: 701, Severity: 17")));
     let heard = engine.agent().take(Duration::ZERO).events;
     assert_eq!(heard.iter().map(|e| (e.number, e.database.as_str())).collect::<Vec<_>>(), [(701, "master")]);
+}
+
+/// Nobody waits for commits with delayed durability, so nobody else hears of it.
+#[test]
+fn a_log_that_fails_behind_answered_commits_is_logged() {
+    let (disk, log) = (SimDisk::new(), Arc::new(Lines::default()));
+    let engine = open(&disk, &log);
+    let mut session = connect(&engine);
+    common::well(&mut session, "CREATE DATABASE d");
+    common::well(&mut session, "CREATE TABLE d.dbo.t (a int)");
+    common::well(&mut session, "ALTER DATABASE d SET DELAYED_DURABILITY = FORCED");
+    disk.cut_power_at(1);
+    common::run(&mut session, "INSERT d.dbo.t VALUES (1)");
+    let is_there = || log.0.lock().unwrap().iter().any(|line| line.starts_with("Error: 9001, Severity: 21"));
+    while !is_there() {
+        std::thread::yield_now();
+    }
+    let said = common::run(&mut session, "SELECT COUNT(*) FROM d.dbo.t");
+    assert!(
+        said.contains("| 0") || said.contains("\n0"),
+        "what a restart does not find is shown to nobody: {said}"
+    );
 }

@@ -3,13 +3,15 @@
 
 use super::{Transaction, micros};
 use crate::database::Database;
-use crate::error::TxnError;
+use crate::error::{DbError, TxnError};
 use crate::follower::CATALOG_TREE;
 use crate::locks::Agent;
 use crate::prepared::{Prepared, kept_name};
+use crate::read::{ReadView, View};
 use keel_base::Lsn;
 use keel_redo::prepare_group;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Transaction {
     /// Puts everything that it has written into the log, and behind it that somebody outside decides what becomes of it, who calls it `name`.
@@ -48,6 +50,20 @@ impl Transaction {
             self.observed.note(earlier.lsn);
         }
         same
+    }
+
+    /// Returns when whatever a view of it shows is durable, here and where the group wants it, delayed commits too: for who is told of what
+    /// must not come again as something else, a number that was given.
+    ///
+    /// # Errors
+    /// Those of [`Commit::wait`].
+    pub fn settle(&self, view: &ReadView) -> Result<(), TxnError> {
+        let seen = match (&view.0, self.db.log()) {
+            (_, None) => return Ok(()),
+            (View::Snapshot(snapshot), _) => snapshot.lsn(),
+            (View::Locked { .. } | View::Dirty, Some(log)) => log.appended(),
+        };
+        Commit { db: Arc::clone(&self.db), lsn: seen, term: self.term }.wait()
     }
 
     /// Whether it has changed the catalog, which more than rows depends on.
@@ -120,11 +136,18 @@ impl Commit {
 
     /// Leaves it to become durable soon (delayed durability): it may be acknowledged, and others see it, from now on. Until it is durable here
     /// a crash, and until its group has it a failover, takes it back, with everything behind it in the log and nothing before it.
-    pub fn delay(self) {
-        if self.term != 0 {
-            self.db.gate.tell(self.lsn, self.term);
-            self.make_durable_soon();
+    ///
+    /// # Errors
+    /// Those of [`Commit::wait`], when it can be seen by now that it does not become durable.
+    pub fn delay(self) -> Result<(), TxnError> {
+        if self.term == 0 {
+            return Ok(());
         }
+        if self.db.log_has_failed() || !self.db.gate.tell(self.lsn, self.term) {
+            return self.wait();
+        }
+        self.make_durable_soon();
+        Ok(())
     }
 
     /// Returns when it is durable, here and where its group wants it. After an error the commit is in doubt: only
@@ -139,10 +162,50 @@ impl Commit {
 }
 
 impl Database {
-    /// Up to where commits were [acknowledged before](Commit::delay) they were durable, in this term as a writer; zero when none were. Readers
-    /// see that far, also where it is past what is hardened or agreed.
+    /// Up to where commits were [acknowledged before](Commit::delay) they were durable, in this term as a writer; zero when none were, or once
+    /// the log has failed: what was told then may be lost, and is shown to nobody who comes later. Readers see that far, also where it is past
+    /// what is hardened or agreed.
     pub fn told(&self) -> Lsn {
-        self.gate.told()
+        let told = self.gate.told();
+        if told > Lsn::ZERO && self.log_has_failed() { Lsn::ZERO } else { told }
+    }
+
+    fn log_has_failed(&self) -> bool {
+        self.log().is_some_and(keel_log::Log::is_poisoned)
+    }
+
+    /// Has the log made durable soon, by a thread that does only that.
+    #[inline]
+    pub(crate) fn ask_for_flush(&self) {
+        if self.log.is_some()
+            && !self.flush_asked.swap(true, Ordering::AcqRel)
+            && !self.instance.log_writer.ask(&self.weak)
+        {
+            // No thread can be had for it.
+            self.instance.log_writer.work_queued();
+        }
+    }
+
+    /// Returns when nobody has asked since it was done last: one thread at a time does it.
+    pub(crate) fn flush_in_background(&self) -> Result<(), DbError> {
+        loop {
+            let flushed = self.flush_what_is_there();
+            // Whoever has not asked because this is under way has appended before.
+            self.flush_asked.swap(false, Ordering::AcqRel);
+            flushed?;
+            let more = self.log.as_ref().is_some_and(|log| log.hardened() < log.appended());
+            if !more || self.is_closed() || self.flush_asked.swap(true, Ordering::AcqRel) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn flush_what_is_there(&self) -> Result<(), DbError> {
+        if let Some(log) = self.log.as_ref().filter(|_| !self.is_closed()) {
+            log.flush()?;
+            self.advance_visible();
+        }
+        Ok(())
     }
 
     /// Returns when all commits so far are durable, here and where the group wants it, those with

@@ -49,7 +49,11 @@ impl Transaction {
                 Err(StoreError::Undecided(by)) => {
                     wait_for(self.lock_owner(), self.db.id(), by, self.wait)?;
                 }
-                Err(StoreError::Duplicate) => return Err(TxnError::Duplicate),
+                Err(StoreError::Duplicate) => {
+                    // Who is told of the row must have waited for its commit.
+                    self.latest(loading.0.tree(), key)?;
+                    return Err(TxnError::Duplicate);
+                }
                 Err(e) => return Err(e.into()),
             }
         }

@@ -172,6 +172,11 @@ impl<'t> Versions<'t> {
         Versions { txn, view, trees }
     }
 
+    /// Returns when none of them can be given again, to another transaction: they are durable.
+    pub fn settle(&self) -> Result<(), TxnError> {
+        self.txn.settle(&self.view)
+    }
+
     /// The newest.
     pub fn current(&self) -> Result<u64, TxnError> {
         let (all, back) = (Bound::Unbounded, Direction::Reverse);

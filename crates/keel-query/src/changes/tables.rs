@@ -74,7 +74,8 @@ impl Tracked {
     ) -> Result<T> {
         let session = ctx.session.session_id();
         let versions = Versions::at(ctx.txns.transaction(self.table.database)?, view, self.trees);
-        read(&versions).map_err(|e| txn_error(&e, session))
+        let read = versions.settle().and_then(|()| read(&versions));
+        read.map_err(|e| txn_error(&e, session))
     }
 }
 

@@ -80,6 +80,7 @@ impl Runner<'_> {
         if self.info.transaction.borrow().count > 0 {
             return Err(errors::in_transaction());
         }
+        self.let_go();
         let entry = self.info.find_database(name).ok_or_else(|| sql_errors::no_database(name))?;
         let permission = if b.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
         if !self.info.unrestricted.get() && !self.info.may(&entry, permission, SecurableRef::Database) {

@@ -126,6 +126,8 @@ pub(super) fn tell_some(
     let Some(tables) = ChangeTables::locked(entry, &mut txn)? else { return Ok(0) };
     let waiting = {
         let view = txn.view_as(Isolation::ReadCommitted);
+        // Their numbers are told, by commits that others may see before they are durable: they must not be given again.
+        txn.settle(&view).map_err(failed)?;
         let told = capture::told(&txn, &view, tables.order).map_err(failed)?;
         capture::after(&txn, &view, tables.order, told, transactions_max).map_err(failed)?
     };

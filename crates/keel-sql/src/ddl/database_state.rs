@@ -3,13 +3,16 @@
 //! The statement comes back when those who had to leave are gone, their transactions rolled back: what follows it finds nobody there.
 
 use crate::catalog::DatabaseSettings;
-use crate::engine::{Changing, DatabaseEntry, SessionShared, look_again};
+use crate::distributed::errors::uow_prepared;
+use crate::distributed::{Doubt, uow_text};
+use crate::engine::{CLOSING, Changing, DatabaseEntry, Looking, SessionShared};
 use crate::errors::{alter_database_failed, error_functions};
 use crate::run::Runner;
 use keel_parser::ast::Termination;
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 type E = Box<SqlError>;
 
@@ -62,27 +65,48 @@ impl Runner<'_> {
         let ends =
             matches!(termination, Some(Termination::RollbackImmediate | Termination::RollbackAfter { .. }));
         let mut leaving = Leaving::between(now, then);
-        if now.user_access == "SINGLE_USER" && !self.info.engine.users_besides(entry.id, me).is_empty() {
+        self.let_go();
+        let for_one = now.user_access == "SINGLE_USER";
+        if !for_one && leaving == Leaving::Nobody {
+            return Ok(None);
+        }
+        let Some(changing) = entry.begin_changing(me) else { return self.state_stays(no_lock(entry.name())) };
+        if for_one && self.is_used_by_another(entry)? {
             if !ends {
                 return self.state_stays(in_single_user_mode(entry.name()));
             }
             leaving = Leaving::Everybody;
         }
         if leaving == Leaving::Nobody {
-            return Ok(None);
+            return Ok(Some(changing));
         }
-        let Some(changing) = entry.begin_changing(me) else { return self.state_stays(no_lock(entry.name())) };
         let patience = match termination {
-            None => u64::MAX,
-            Some(Termination::RollbackImmediate) => 0,
-            Some(Termination::RollbackAfter { seconds }) => u64::from(*seconds) * LOOKS_PER_SECOND,
+            None => None,
+            Some(Termination::RollbackImmediate) => Some(0),
+            Some(Termination::RollbackAfter { seconds }) => Some(u64::from(*seconds) * LOOKS_PER_SECOND),
             Some(Termination::NoWait) if self.is_to_be_left(entry, leaving) => {
                 return self.state_stays(others_use_it(entry.name()));
             }
-            Some(Termination::NoWait) => 0,
+            Some(Termination::NoWait) => Some(0),
         };
-        self.wait_for_leaving(entry, leaving, patience)?;
+        match patience {
+            Some(looks) => self.make_leave(entry, leaving, looks)?,
+            None => self.wait_for_leaving(entry, leaving)?,
+        }
         Ok(Some(changing))
+    }
+
+    /// Whether another session is the one user: it is still there after a moment, and no login that is just being refused.
+    fn is_used_by_another(&mut self, entry: &Arc<DatabaseEntry>) -> Result<bool> {
+        let shared = &self.info.shared;
+        let mut looking = Looking::patient(shared);
+        for _ in 0..CLOSING {
+            if self.info.engine.users_besides(entry.id, shared.id).is_empty() {
+                return Ok(false);
+            }
+            looking.again()?;
+        }
+        Ok(true)
     }
 
     /// Says why, and then that the statement failed.
@@ -91,29 +115,43 @@ impl Runner<'_> {
         Err(alter_database_failed())
     }
 
-    /// Those who do not go by themselves are ended after so many looks.
-    fn wait_for_leaving(
-        &mut self,
-        entry: &Arc<DatabaseEntry>,
-        leaving: Leaving,
-        patience: u64,
-    ) -> Result<()> {
+    /// Without WITH. Fails when it takes longer than a lock may, and when somebody who stays waits in the same way, perhaps for this session.
+    fn wait_for_leaving(&mut self, entry: &Arc<DatabaseEntry>, leaving: Leaving) -> Result<()> {
+        let mut looking = Looking::new(&self.info.shared);
+        while self.is_to_be_left(entry, leaving) {
+            let waits = |session: &Arc<SessionShared>| session.looking.load(Ordering::Acquire);
+            if looking.is_over() || self.staying(entry, leaving).iter().any(waits) {
+                return self.state_stays(no_lock(entry.name()));
+            }
+            looking.again()?;
+        }
+        Ok(())
+    }
+
+    /// Those who do not go by themselves are ended after so many looks. Fails when there are transactions that only who decides about them can
+    /// end.
+    fn make_leave(&mut self, entry: &Arc<DatabaseEntry>, leaving: Leaving, patience: u64) -> Result<()> {
+        let mut looking = Looking::patient(&self.info.shared);
         let mut ended = 0;
         for look in 0.. {
-            let staying = self.staying(entry, leaving);
-            if staying.is_empty() && !self.is_to_be_left(entry, leaving) {
+            if !self.is_to_be_left(entry, leaving) {
                 break;
             }
             if look >= patience {
+                self.refuse_in_doubt(entry, leaving)?;
+                let staying = self.staying(entry, leaving);
                 staying.iter().for_each(|session| session.kill());
                 ended = ended.max(staying.len());
+                if leaving == Leaving::Everybody {
+                    self.info.engine.give_up_branches_in(entry.id);
+                }
                 if (look - patience) % LOOKS_PER_SECOND == LOOKS_PER_SECOND - 1 {
                     let percent = (ended - staying.len()) * 100 / ended.max(1);
                     self.report(&rolled_back(percent));
                     self.sink.flush();
                 }
             }
-            look_again(&self.info.shared)?;
+            looking.again()?;
         }
         if ended > 0 {
             self.report(&rolled_back(100));
@@ -121,10 +159,26 @@ impl Runner<'_> {
         Ok(())
     }
 
+    /// Transactions that are prepared keep it in use: nobody here may end them.
+    fn refuse_in_doubt(&mut self, entry: &Arc<DatabaseEntry>, leaving: Leaving) -> Result<()> {
+        if leaving != Leaving::Everybody {
+            return Ok(());
+        }
+        let doubts = Doubt::all_of(entry);
+        for doubt in &doubts {
+            self.info.say(uow_prepared(uow_text(&doubt.name.uow)));
+        }
+        if doubts.is_empty() { Ok(()) } else { self.state_stays(no_lock(entry.name())) }
+    }
+
     /// Whether somebody is still to leave, transactions that no session works in included.
-    fn is_to_be_left(&self, entry: &Arc<DatabaseEntry>, leaving: Leaving) -> bool {
-        let transactions = || entry.transactions_besides(&self.info.shared) > 0;
-        !self.staying(entry, leaving).is_empty() || leaving == Leaving::Everybody && transactions()
+    fn is_to_be_left(&mut self, entry: &Arc<DatabaseEntry>, leaving: Leaving) -> bool {
+        if !self.staying(entry, leaving).is_empty() {
+            return true;
+        }
+        let own = u32::from(self.own_txns().is_some_and(|set| set.is_in(entry.id)));
+        leaving == Leaving::Everybody
+            && (entry.open_transactions.load(Ordering::Acquire) > own || !Doubt::all_of(entry).is_empty())
     }
 
     fn staying(&self, entry: &Arc<DatabaseEntry>, leaving: Leaving) -> Vec<Arc<SessionShared>> {

@@ -15,6 +15,7 @@ use super::{Decider, Name, Uow, Xid};
 use crate::catalog::Overlay;
 use crate::engine::{DatabaseEntry, Engine, SessionShared};
 use crate::session::txns::{TxnSet, Vote, Work};
+use keel_base::DatabaseId;
 use keel_node::Role;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -124,7 +125,7 @@ impl Branch {
 
     /// Who holds its locks, and what it has used, while no session works in it: agents; databases with bytes of log.
     #[must_use]
-    pub fn left(&self) -> (Vec<u64>, Vec<(keel_base::DatabaseId, u64)>) {
+    pub fn left(&self) -> (Vec<u64>, Vec<(DatabaseId, u64)>) {
         let state = self.state.lock();
         (state.work.work.agents().collect(), state.work.work.databases().collect())
     }
@@ -161,14 +162,27 @@ impl Branch {
     }
 
     /// KILL: it is rolled back; its manager is told when it asks.
-    pub(super) fn give_up(&self) {
+    pub(super) fn give_up(&self, now: i64) {
+        self.state.lock().give_up(now);
+    }
+
+    /// The same when no session works in it, and it has used a database.
+    fn give_up_resting_in(&self, database: DatabaseId, now: i64) {
         let mut state = self.state.lock();
-        state.phase = Phase::Doomed(Status::RolledBack);
-        state.work = Left::default();
+        if state.holder.is_none() && state.work.work.databases().any(|(used, _)| used == database) {
+            state.give_up(now);
+        }
     }
 
     fn name(&self) -> Name {
         Name { uow: self.uow, decider: Decider::Manager(self.xid.clone()) }
+    }
+}
+
+impl State {
+    fn give_up(&mut self, now: i64) {
+        (self.phase, self.over_since) = (Phase::Doomed(Status::RolledBack), now);
+        self.work = Left::default();
     }
 }
 
@@ -190,6 +204,12 @@ impl Engine {
     /// The branch that a cookie means.
     pub(crate) fn branch_of(&self, cookie: &[u8]) -> Option<Arc<Branch>> {
         self.branches().into_iter().find(|branch| branch.uow == *cookie)
+    }
+
+    /// Nobody may use a database any more: the branches that have done so, and in which no session works, are rolled back.
+    pub(crate) fn give_up_branches_in(&self, database: DatabaseId) {
+        let now = self.now_utc();
+        self.branches().iter().for_each(|branch| branch.give_up_resting_in(database, now));
     }
 
     fn branch(&self, xid: &Xid) -> Option<Arc<Branch>> {

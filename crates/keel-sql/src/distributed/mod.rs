@@ -115,6 +115,18 @@ pub struct Doubt {
 }
 
 impl Doubt {
+    /// Those in a database, when it can be written here.
+    pub(crate) fn all_of(entry: &Arc<DatabaseEntry>) -> Vec<Doubt> {
+        if entry.id == TEMPDB || !matches!(entry.store.role(), Role::Standalone | Role::Primary) {
+            return Vec::new();
+        }
+        // What is written by others is theirs to decide.
+        let named = |info: InDoubt| {
+            Name::decode(&info.name).map(|name| Doubt { entry: Arc::clone(entry), name, info })
+        };
+        entry.store.in_doubt().into_iter().filter_map(named).collect()
+    }
+
     /// Decides. The next who asks sees it decided; durable when this returns.
     ///
     /// # Errors
@@ -134,18 +146,7 @@ impl Engine {
     /// Every transaction that is in doubt in a database that can be written here.
     #[must_use]
     pub fn in_doubt(&self) -> Vec<Doubt> {
-        let mut found = Vec::new();
-        for entry in self.databases() {
-            if entry.id == TEMPDB || !matches!(entry.store.role(), Role::Standalone | Role::Primary) {
-                continue;
-            }
-            for info in entry.store.in_doubt() {
-                // What is written by others is theirs to decide.
-                let Some(name) = Name::decode(&info.name) else { continue };
-                found.push(Doubt { entry: Arc::clone(&entry), name, info });
-            }
-        }
-        found
+        self.databases().iter().flat_map(Doubt::all_of).collect()
     }
 
     /// A unit of work that no other transaction has.
@@ -186,7 +187,7 @@ impl Engine {
         if branch.holder().is_some() {
             return Err(errors::uow_has_session(text));
         }
-        branch.give_up();
+        branch.give_up(self.now_utc());
         Ok(())
     }
 

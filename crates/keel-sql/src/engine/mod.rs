@@ -34,7 +34,7 @@ pub use snapshots::StoredSnapshot;
 pub(crate) use snapshots::{RAISED as RAISED_BY_SNAPSHOTS, cannot_revert, not_of_a_snapshot};
 pub use state::Restoring;
 pub use told::{ErrorCounts, Told};
-pub(crate) use users::{Changing, look_again};
+pub(crate) use users::{CLOSING, Changing, Looking, Stay};
 pub use users::{OpenIn, Visit};
 
 use crate::cache::ProgramCache;
@@ -232,6 +232,7 @@ impl Engine {
         let engine = Arc::new(engine);
         engine.tell_deadlocks();
         engine.log_failed_checkpoints();
+        engine.log_failed_flushes();
         engine.know_secrets();
         engine.open_databases()?;
         engine.encrypt_work();
@@ -267,6 +268,22 @@ impl Engine {
                 "One or more recovery units belonging to database '{}' failed to generate a checkpoint. {error}. \
                  It is tried again; the log is kept until then.",
                 entry.name()
+            ));
+        }));
+    }
+
+    /// Nor must flushes: commits with delayed durability have been answered.
+    fn log_failed_flushes(self: &Arc<Engine>) {
+        let engine = Arc::downgrade(self);
+        self.instance.on_failed_flush(Box::new(move |store, error| {
+            let Some(engine) = engine.upgrade() else { return };
+            let Some(entry) = engine.database_by_id(store.id()) else { return };
+            let log = &engine.options.log;
+            let e = errors::database_unavailable(entry.name(), error);
+            log.write(&format!("Error: {}, Severity: {}, State: {}.", e.number, e.severity, e.state));
+            log.write(&format!(
+                "{}. Commits that were answered before they were durable may be lost.",
+                e.message
             ));
         }));
     }

@@ -45,8 +45,10 @@ pub struct SessionShared {
     pub killed: AtomicBool,
     /// Current database.
     pub database: AtomicU32,
-    /// Databases in which it has a transaction open.
+    /// Databases that it uses besides.
     pub open_in: super::OpenIn,
+    /// It waits for others to leave a database, or for the one that changes its state.
+    pub looking: AtomicBool,
     /// `@@TRANCOUNT`
     pub transactions: AtomicU32,
     /// Descriptor of its open transaction.
@@ -234,6 +236,7 @@ impl Sessions {
             killed: AtomicBool::new(false),
             database: AtomicU32::new(0),
             open_in: super::OpenIn::default(),
+            looking: AtomicBool::new(false),
             transactions: AtomicU32::new(0),
             transaction_id: AtomicU64::new(0),
             transaction_name: Mutex::default(),

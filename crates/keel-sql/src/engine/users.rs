@@ -12,6 +12,7 @@ use super::{DatabaseEntry, Engine, SessionShared};
 use crate::errors;
 use keel_base::DatabaseId;
 use keel_types::error::Result;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
@@ -20,17 +21,18 @@ use std::time::Duration;
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// What a session that was killed takes to leave, at most, before it counts as one that stays; in looks.
 const LEAVING: u32 = 1000;
-/// What others are given: a client may have closed its connection just now.
-const CLOSING: u32 = 25;
+/// What others are given: a client may have closed its connection just now, or be refused.
+pub(crate) const CLOSING: u32 = 25;
 /// What a login waits for a database whose state is changed, at most.
 const LOGIN: u32 = 1000;
 
-/// Databases in which a session has a transaction open. Its own thread writes it, others look.
+/// Databases that a session uses besides its current one: it has a transaction open there, or comes back. Its own thread writes it,
+/// others look.
 #[derive(Debug, Default)]
 pub struct OpenIn {
     few: [AtomicU32; 4],
-    /// In how many besides those, which could be any.
-    more: AtomicU32,
+    /// Those for which there was no room.
+    more: Mutex<Vec<DatabaseId>>,
 }
 
 impl OpenIn {
@@ -41,25 +43,28 @@ impl OpenIn {
     fn begin(&self, database: DatabaseId) {
         match self.find(0) {
             Some(free) => free.store(database.0, Ordering::Release),
-            None => _ = self.more.fetch_add(1, Ordering::Release),
+            None => self.more.lock().push(database),
         }
     }
 
     fn end(&self, database: DatabaseId) {
-        match self.find(database.0) {
-            Some(place) => place.store(0, Ordering::Release),
-            None => _ = self.more.fetch_sub(1, Ordering::Release),
+        if let Some(place) = self.find(database.0) {
+            return place.store(0, Ordering::Release);
+        }
+        let mut more = self.more.lock();
+        if let Some(at) = more.iter().position(|other| *other == database) {
+            more.swap_remove(at);
         }
     }
 
-    /// Whether it has one open there, or may have.
+    /// Whether it uses that one.
     #[must_use]
     pub fn has(&self, database: DatabaseId) -> bool {
-        self.find(database.0).is_some() || self.more.load(Ordering::Acquire) > 0
+        self.find(database.0).is_some() || self.more.lock().contains(&database)
     }
 }
 
-/// A session's transaction in a database, as others see it until this is dropped; on the session's thread.
+/// A session's transaction in a database, or what else it has there, as others see it until this is dropped; on the session's thread.
 pub struct Visit(Arc<SessionShared>, DatabaseId);
 
 impl Visit {
@@ -77,6 +82,23 @@ impl Drop for Visit {
     }
 }
 
+/// A session is elsewhere for a while, and comes back to a database, which is in use until this is dropped.
+pub(crate) struct Stay(Arc<DatabaseEntry>, #[expect(dead_code, reason = "others see it")] Visit);
+
+impl Stay {
+    /// Of a session that is in the database.
+    pub(crate) fn new(session: &Arc<SessionShared>, database: &Arc<DatabaseEntry>) -> Stay {
+        database.users.fetch_add(1, Ordering::AcqRel);
+        Stay(Arc::clone(database), Visit::new(session, database.id))
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        self.0.users.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 /// The state of a database is being changed until this is dropped: nobody comes in.
 pub(crate) struct Changing<'a>(&'a DatabaseEntry);
 
@@ -87,7 +109,7 @@ impl Drop for Changing<'_> {
 }
 
 impl SessionShared {
-    /// Whether it is in a database, or has a transaction open there.
+    /// Whether it is in a database, has a transaction open there, or comes back.
     #[must_use]
     pub fn uses(&self, database: DatabaseId) -> bool {
         self.database.load(Ordering::Acquire) == database.0 || self.open_in.has(database)
@@ -110,12 +132,6 @@ impl DatabaseEntry {
     /// Whether somebody is in it or has a transaction open there.
     fn is_used(&self) -> bool {
         self.users.load(Ordering::Acquire) > 0 || self.open_transactions.load(Ordering::Acquire) > 0
-    }
-
-    /// Transactions open in it besides the session's own.
-    pub(crate) fn transactions_besides(&self, session: &SessionShared) -> u32 {
-        let own = u32::from(session.open_in.has(self.id));
-        self.open_transactions.load(Ordering::Acquire).saturating_sub(own)
     }
 }
 
@@ -145,19 +161,20 @@ impl Engine {
         Ok(true)
     }
 
-    /// A transaction begins in a database, which the session need not be in. Waits while its state is changed.
+    /// A session comes to use a database, which it need not be in. Waits while its state is changed.
     ///
     /// # Errors
-    /// 924; the request was cancelled.
+    /// 924; 1222; the request was cancelled.
     pub(crate) fn visit(&self, entry: &DatabaseEntry, session: &Arc<SessionShared>) -> Result<Visit> {
         let in_it = session.database.load(Ordering::Relaxed) == entry.id.0;
+        let mut looking = None;
         loop {
             let visit = Visit::new(session, entry.id);
             if in_it || self.admits(entry, session.id)? {
                 return Ok(visit);
             }
             drop(visit);
-            look_again(session)?;
+            looking.get_or_insert_with(|| Looking::new(session)).again()?;
         }
     }
 
@@ -195,14 +212,55 @@ impl Engine {
     }
 }
 
-/// The pause between two looks of a session.
-///
-/// # Errors
-/// The request was cancelled.
-pub(crate) fn look_again(session: &SessionShared) -> Result<()> {
-    if session.cancel.is_cancelled() {
-        return Err(errors::cancelled());
+/// A session waits for others in a database to go, or for the one that changes its state: it looks again and again. No detector of deadlocks
+/// sees that, so others are shown that it does.
+pub(crate) struct Looking<'a> {
+    session: &'a SessionShared,
+    /// Until its lock timeout is over.
+    left: Option<Duration>,
+}
+
+impl Looking<'_> {
+    /// It begins to.
+    pub(crate) fn new(session: &SessionShared) -> Looking<'_> {
+        let timeout = session.options.lock().lock_timeout_ms;
+        Looking::within(session, u64::try_from(timeout).ok().map(Duration::from_millis))
     }
-    std::thread::sleep(LOOK_EVERY);
-    Ok(())
+
+    /// The same whatever its lock timeout is: its statement says how long.
+    pub(crate) fn patient(session: &SessionShared) -> Looking<'_> {
+        Looking::within(session, None)
+    }
+
+    fn within(session: &SessionShared, left: Option<Duration>) -> Looking<'_> {
+        session.looking.store(true, Ordering::Release);
+        Looking { session, left }
+    }
+
+    /// Whether it takes longer than a lock may.
+    pub(crate) fn is_over(&self) -> bool {
+        self.left.is_some_and(|left| left < LOOK_EVERY)
+    }
+
+    /// The pause between two looks.
+    ///
+    /// # Errors
+    /// The request was cancelled; 1222.
+    pub(crate) fn again(&mut self) -> Result<()> {
+        if self.session.cancel.is_cancelled() {
+            return Err(errors::cancelled());
+        }
+        if self.is_over() {
+            return Err(errors::lock_timeout());
+        }
+        self.left = self.left.map(|left| left.saturating_sub(LOOK_EVERY));
+        std::thread::sleep(LOOK_EVERY);
+        Ok(())
+    }
+}
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        self.session.looking.store(false, Ordering::Release);
+    }
 }

@@ -5,7 +5,7 @@ use super::{Frame, Halt, NEST_LEVEL_MAX, Runner};
 use crate::cache::BatchKey;
 use crate::catalog::{Named, SystemDatabase};
 use crate::convert;
-use crate::engine::DatabaseEntry;
+use crate::engine::{DatabaseEntry, Stay};
 use crate::errors;
 use crate::modules;
 use crate::procs;
@@ -24,7 +24,6 @@ use keel_types::error::Result;
 use keel_types::{SqlType, Value};
 use smol_str::SmolStr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// An actual parameter of a call.
 #[derive(Clone, Debug)]
@@ -239,12 +238,10 @@ impl Runner<'_> {
         run: impl FnOnce(&mut Self) -> std::result::Result<T, Halt>,
     ) -> std::result::Result<T, Halt> {
         let Some(database) = database else { return run(self) };
-        // It is in use meanwhile: who drops it finds a session there.
         let before = self.info.current_database();
-        before.users.fetch_add(1, Ordering::AcqRel);
+        let _stay = Stay::new(&self.info.shared, &before);
         let outcome = use_database(self.info, &database.text).map_err(Halt::from).and_then(|()| run(self));
-        put_in(self.info, Arc::clone(&before));
-        before.users.fetch_sub(1, Ordering::AcqRel);
+        put_in(self.info, before);
         outcome
     }
 
@@ -374,6 +371,9 @@ impl Runner<'_> {
         let identity_insert = info.identity_insert.get();
         let in_proc = std::mem::replace(&mut self.in_proc, true);
         let database = info.current_database();
+        // It may say USE.
+        let _stay =
+            (program.identity.kind == ProgramKind::Dynamic).then(|| Stay::new(&info.shared, &database));
         info.modules.borrow_mut().push(program.identity.clone());
         if database.id != place.id && program.identity.kind == ProgramKind::Procedure {
             info.database.replace(Arc::clone(place));

@@ -202,7 +202,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The transactions, for who may begin and end them: everybody but functions.
-    fn own_txns(&mut self) -> Option<&mut TxnSet> {
+    pub(crate) fn own_txns(&mut self) -> Option<&mut TxnSet> {
         match &mut self.txns {
             Txns::Own(set) => Some(set),
             Txns::Lent(lent) if self.in_trigger => lent.as_any_mut()?.downcast_mut(),

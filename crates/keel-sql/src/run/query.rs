@@ -429,7 +429,7 @@ impl Runner<'_> {
         match outcome {
             Ok(run) => {
                 if own {
-                    self.commit_one()?;
+                    self.commit_one(false)?;
                 }
                 self.note_dml(&run);
                 self.done(Some(run.rows), command::INSERT);

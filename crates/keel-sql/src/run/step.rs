@@ -1,7 +1,7 @@
 //! One instruction.
 
 use super::{Frame, Halt, Handler, Next, Runner};
-use crate::engine::{DatabaseEntry, look_again};
+use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::{CompiledCode, Op, Program, ProgramKind, SetOp, Unit};
 use crate::session::info::Info;
@@ -390,16 +390,14 @@ pub fn use_database(info: &Info, name: &str) -> Result<()> {
     if Arc::ptr_eq(&new, &old) {
         return Ok(());
     }
-    loop {
-        put_in(info, Arc::clone(&new));
-        let admitted = info.engine.admits(&new, info.shared.id);
-        if matches!(admitted, Ok(true)) {
-            return Ok(());
-        }
-        put_in(info, Arc::clone(&old));
-        admitted?;
-        look_again(&info.shared)?;
-    }
+    // Until it is let in it stays where it is.
+    let visit = info.engine.visit(&new, &info.shared)?;
+    // It may have been waited for.
+    new.may_be_opened()?;
+    info.check_entry(&new)?;
+    put_in(info, new);
+    drop(visit);
+    Ok(())
 }
 
 /// Puts the session into a database that it may be in.

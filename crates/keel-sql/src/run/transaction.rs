@@ -121,17 +121,14 @@ impl Runner<'_> {
 
     /// `delayed`: WITH (DELAYED_DURABILITY = ON), of which only the outermost COMMIT is asked.
     pub(super) fn commit_op(&mut self, _: &Frame, _: Option<&NameSource>, delayed: bool) -> Result<()> {
-        if let Some(set) = self.own_txns() {
-            set.ask_to_delay(delayed);
-        }
-        self.commit_one()?;
+        self.commit_one(delayed)?;
         self.succeed_in_transaction();
         self.done(None, command::COMMIT);
         Ok(())
     }
 
-    /// COMMIT TRANSACTION
-    pub fn commit_one(&mut self) -> Result<()> {
+    /// COMMIT TRANSACTION; `delayed` says whether it may be answered before it is durable.
+    pub fn commit_one(&mut self, delayed: bool) -> Result<()> {
         let (count, doomed, descriptor) = {
             let state = self.info.transaction.borrow();
             (state.count, state.doomed, state.descriptor)
@@ -154,6 +151,7 @@ impl Runner<'_> {
         let Some(set) = self.own_txns() else {
             return Err(errors::not_supported("COMMIT inside a function"));
         };
+        set.ask_to_delay(delayed);
         let name = info.transaction.borrow().name.clone();
         let mut done = commit_work(info, set);
         if done.is_ok() && info.holds_transaction_app_locks() {

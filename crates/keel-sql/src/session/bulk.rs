@@ -122,7 +122,7 @@ pub(super) fn load(runner: &mut Runner<'_>, bulk: &PendingBulk, rows: &mut dyn B
     match outcome {
         Ok(count) => {
             if own {
-                runner.commit_one()?;
+                runner.commit_one(false)?;
             }
             Ok(count)
         }

@@ -545,7 +545,7 @@ impl Load {
         }
         let outcome = self.parts(runner);
         match (&outcome, own) {
-            (Ok(_), true) => runner.commit_one()?,
+            (Ok(_), true) => runner.commit_one(false)?,
             (Err(_), true) => runner.rollback_everything(),
             _ => {}
         }

@@ -534,7 +534,8 @@ impl Session {
         let initial = info.shared.login.database.clone();
         let initial = if initial.is_empty() { "master".to_owned() } else { initial };
         let current = info.shown_here();
-        if *current != *initial && use_database(info, &initial).is_ok() {
+        let back = if *current == *initial { Ok(()) } else { use_database(info, &initial) };
+        if back.is_ok() && *current != *initial {
             sink.env_change(EnvChange::Database { old: current, new: initial.clone() });
             self.database = initial;
         }
@@ -542,6 +543,11 @@ impl Session {
             self.drop_global_tables();
         }
         self.end_what_was_looked_up();
+        // Its next user must not find himself elsewhere.
+        if let Err(e) = back {
+            sink.message(&e);
+            self.info.shared.kill();
+        }
     }
 
     /// The global temporary tables go with who made them, also when others still have them in use: what they read stays until they
@@ -621,7 +627,7 @@ fn transaction_request(runner: &mut Runner<'_>, request: TransactionRequest) -> 
             runner.begin_named(name.into())
         }
         TransactionRequest::Commit { begin_next, .. } => {
-            runner.commit_one()?;
+            runner.commit_one(false)?;
             if let Some((isolation, name)) = begin_next {
                 runner.set_isolation_by_number(isolation);
                 runner.begin_named(name.into())?;

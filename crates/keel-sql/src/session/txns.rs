@@ -206,6 +206,12 @@ impl TxnSet {
         self.open.iter().any(|o| o.database != TABLE_VARIABLES && o.txn.has_writes())
     }
 
+    /// Whether it has a transaction open in a database.
+    #[must_use]
+    pub fn is_in(&self, database: DatabaseId) -> bool {
+        self.open.iter().any(|o| o.database == database)
+    }
+
     /// The session, as its locks name it.
     fn agent(&self) -> Agent {
         Agent {

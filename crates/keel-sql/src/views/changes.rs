@@ -55,7 +55,8 @@ fn read<T>(
 ) -> Option<T> {
     let trees = entry.picture().settings().change_trees?;
     let mut txn = entry.store.begin(Isolation::ReadCommitted);
-    match read(&Versions::new(&mut txn, trees)) {
+    let versions = Versions::new(&mut txn, trees);
+    match versions.settle().and_then(|()| read(&versions)) {
         Ok(read) => Some(read),
         Err(e) => {
             cx.fail(txn_error(e, &entry.name(), 0));
@@ -157,6 +158,7 @@ impl VirtualTable for CurrentVersions {
                 let session = info.shared.id;
                 let versions = Versions::at(ctx.txns.transaction(self.database)?, view, trees);
                 let failed = |e| txn_error(e, &entry.name(), session);
+                versions.settle().map_err(failed)?;
                 row[0] = number(versions.current().map_err(failed)?);
                 if let Some(tracking) = table.as_ref().and_then(|t| t.change_tracking.as_ref()) {
                     row[1] = number(versions.least_valid(tracking).map_err(failed)?);

@@ -7,7 +7,7 @@ fn what_was_told_and_not_agreed_is_seen_and_goes_with_a_failover() {
     let (primary, secondary, _) = pair(2);
     let agreed = primary.set_waiting(true).unwrap();
     let before = all_of(&primary);
-    write(&primary, b"told", "1").delay();
+    write(&primary, b"told", "1").delay().unwrap();
     assert_eq!(all_of(&primary).len(), before.len() + 1, "every reader sees it");
     let mut locking = primary.begin(Isolation::Serializable);
     assert!(locking.get_latest(TREE, b"told").unwrap().is_some());
@@ -40,7 +40,7 @@ fn what_was_told_and_not_agreed_is_seen_and_goes_with_a_failover() {
 fn who_waits_for_the_group_waits_for_what_was_told_before() {
     let (primary, secondary, _) = pair(2);
     primary.set_waiting(true).unwrap();
-    write(&primary, b"told", "1").delay();
+    write(&primary, b"told", "1").delay().unwrap();
     let full = write(&primary, b"full", "2");
     let end = full.lsn();
     let waiter = std::thread::spawn(move || full.wait());

@@ -103,8 +103,7 @@ impl TxnSet {
         self.points.retain(|_| false);
         for (commit, entry, writes) in std::mem::take(&mut doing.waiting) {
             let done = if later && writes && entry.delays_commits(asked_to_delay) {
-                commit.delay();
-                Ok(())
+                commit.delay().map_err(|e| txn_error(e, &entry.name(), self.session))
             } else if later && !commit.is_durable() {
                 self.shared.unsettled.take(commit, entry, self.session)
             } else {
