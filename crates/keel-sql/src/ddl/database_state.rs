@@ -5,7 +5,7 @@
 use crate::catalog::DatabaseSettings;
 use crate::distributed::errors::uow_prepared;
 use crate::distributed::{Doubt, uow_text};
-use crate::engine::{CLOSING, Changing, DatabaseEntry, Looking, SessionShared};
+use crate::engine::{Changing, DatabaseEntry, Looking, SessionShared};
 use crate::errors::{alter_database_failed, error_functions};
 use crate::run::Runner;
 use keel_parser::ast::Termination;
@@ -71,7 +71,7 @@ impl Runner<'_> {
             return Ok(None);
         }
         let Some(changing) = entry.begin_changing(me) else { return self.state_stays(no_lock(entry.name())) };
-        if for_one && self.is_used_by_another(entry)? {
+        if for_one && self.info.engine.is_used_by_another(entry.id, &self.info.shared)? {
             if !ends {
                 return self.state_stays(in_single_user_mode(entry.name()));
             }
@@ -94,19 +94,6 @@ impl Runner<'_> {
             None => self.wait_for_leaving(entry, leaving)?,
         }
         Ok(Some(changing))
-    }
-
-    /// Whether another session is the one user: it is still there after a moment, and no login that is just being refused.
-    fn is_used_by_another(&mut self, entry: &Arc<DatabaseEntry>) -> Result<bool> {
-        let shared = &self.info.shared;
-        let mut looking = Looking::patient(shared);
-        for _ in 0..CLOSING {
-            if self.info.engine.users_besides(entry.id, shared.id).is_empty() {
-                return Ok(false);
-            }
-            looking.again()?;
-        }
-        Ok(true)
     }
 
     /// Says why, and then that the statement failed.

@@ -34,7 +34,7 @@ pub use snapshots::StoredSnapshot;
 pub(crate) use snapshots::{RAISED as RAISED_BY_SNAPSHOTS, cannot_revert, not_of_a_snapshot};
 pub use state::Restoring;
 pub use told::{ErrorCounts, Told};
-pub(crate) use users::{CLOSING, Changing, Looking, Stay};
+pub(crate) use users::{Changing, Looking, Stay};
 pub use users::{OpenIn, Visit};
 
 use crate::cache::ProgramCache;

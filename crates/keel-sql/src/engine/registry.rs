@@ -49,6 +49,8 @@ pub struct SessionShared {
     pub open_in: super::OpenIn,
     /// It waits for others to leave a database, or for the one that changes its state.
     pub looking: AtomicBool,
+    /// Its login has been let into the database that it asked for. Until then it may be refused, and is gone at once.
+    pub admitted: AtomicBool,
     /// `@@TRANCOUNT`
     pub transactions: AtomicU32,
     /// Descriptor of its open transaction.
@@ -237,6 +239,7 @@ impl Sessions {
             database: AtomicU32::new(0),
             open_in: super::OpenIn::default(),
             looking: AtomicBool::new(false),
+            admitted: AtomicBool::new(false),
             transactions: AtomicU32::new(0),
             transaction_id: AtomicU64::new(0),
             transaction_name: Mutex::default(),

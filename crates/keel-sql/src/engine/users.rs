@@ -21,8 +21,8 @@ use std::time::Duration;
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// What a session that was killed takes to leave, at most, before it counts as one that stays; in looks.
 const LEAVING: u32 = 1000;
-/// What others are given: a client may have closed its connection just now, or be refused.
-pub(crate) const CLOSING: u32 = 25;
+/// What others are given: a client may have closed its connection just now.
+const CLOSING: u32 = 25;
 /// What a login waits for a database whose state is changed, at most.
 const LOGIN: u32 = 1000;
 
@@ -142,6 +142,26 @@ impl Engine {
         let mut all = self.sessions.all();
         all.retain(|s| s.id != session && s.uses(database));
         all
+    }
+
+    /// Whether another session is the one user of a database, whose state this one is changing: still after a moment, and no login that is
+    /// yet to be refused.
+    ///
+    /// # Errors
+    /// The request was cancelled.
+    pub(crate) fn is_used_by_another(&self, database: DatabaseId, session: &SessionShared) -> Result<bool> {
+        let mut looking = Looking::patient(session);
+        for look in 0..LEAVING {
+            let others = self.users_besides(database, session.id);
+            if others.is_empty() {
+                return Ok(false);
+            }
+            if look >= CLOSING && others.iter().any(|other| other.admitted.load(Ordering::Acquire)) {
+                break;
+            }
+            looking.again()?;
+        }
+        Ok(true)
     }
 
     /// Asked by a session that has come to use a database. False when it has to go, and may try again.

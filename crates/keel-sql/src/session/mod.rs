@@ -217,6 +217,7 @@ impl Session {
         if !matches!(admitted, Ok(true)) || info.check_entry(&here).is_err() {
             return Err(errors::cannot_open_database(&wanted));
         }
+        info.shared.admitted.store(true, Ordering::Release);
         txns.rollback();
         Ok(Session { info, txns, database, bulk_target: None, route, failover_partner })
     }
