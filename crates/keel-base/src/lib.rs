@@ -8,6 +8,7 @@
 pub mod cipher;
 pub mod env;
 pub mod ids;
+pub mod panics;
 pub mod waits;
 
 pub use ids::{DatabaseId, Epoch, Lsn, TreeId, TxnId};

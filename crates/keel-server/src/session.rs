@@ -224,11 +224,7 @@ impl<'a> Connection<'a> {
         match catch_unwind(AssertUnwindSafe(|| f(self))) {
             Ok(outcome) => outcome,
             Err(panic) => {
-                let what = panic
-                    .downcast_ref::<String>()
-                    .map(String::as_str)
-                    .or_else(|| panic.downcast_ref::<&str>().copied())
-                    .unwrap_or("no message");
+                let what = keel_base::panics::text(&*panic);
                 self.shared.log.entry(
                     &format!("spid{}", self.session.id()),
                     &format!(

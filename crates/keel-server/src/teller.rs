@@ -109,9 +109,7 @@ fn guarded(work: impl FnOnce() -> Vec<SqlError>) -> Vec<String> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(failed) => failed.iter().map(|e| format!("error {}, {}", e.number, e.message)).collect(),
         Err(panic) => {
-            let what = panic.downcast_ref::<String>().map(String::as_str);
-            let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            vec![format!("a system assertion check has failed: {what}")]
+            vec![format!("a system assertion check has failed: {}", keel_base::panics::text(&*panic))]
         }
     }
 }

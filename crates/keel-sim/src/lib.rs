@@ -95,9 +95,6 @@ pub fn run_traced(plan: &Plan, trace: bool) -> (Result<Summary, String>, Vec<Str
     let result =
         catch_unwind(AssertUnwindSafe(|| world.insert(world::World::new(plan.clone(), trace)).run()));
     let lines = world.and_then(|w| w.trace).unwrap_or_default();
-    let result = result.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        Err(text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default())
-    });
+    let result = result.unwrap_or_else(|panic| Err(keel_base::panics::text(&*panic).to_owned()));
     (result, lines)
 }

@@ -132,8 +132,7 @@ fn of_index(entry: &DatabaseEntry, table: ObjectId, e: SqlError) -> SqlError {
 
 /// 3624
 fn assertion(panic: &(dyn Any + Send)) -> Box<SqlError> {
-    let what = panic.downcast_ref::<String>().map(String::as_str);
-    let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    let what = keel_base::panics::text(panic);
     SqlError::new(3624, 20, 1, format!("A system assertion check has failed: {what}"))
 }
 
