@@ -167,12 +167,17 @@ impl Clients {
         });
     }
 
-    /// With all of them still: the ledger, then the replicas beside each other. The ledger begins anew. What is broken is
-    /// in [`Clients::violations`].
+    /// With all of them still: the ledger, what `settle` looks at in a session with the primary (it returns when nothing more is
+    /// written there), then the replicas beside each other. The ledger begins anew. What is broken is in [`Clients::violations`].
     ///
     /// # Errors
     /// What a server says; a copy that does not catch up.
-    pub fn check(&self, fleet: &Fleet, primary: usize) -> Result<()> {
+    pub fn check(
+        &self,
+        fleet: &Fleet,
+        primary: usize,
+        settle: impl FnOnce(&mut dyn Connection) -> Result<()>,
+    ) -> Result<()> {
         let _still = self.quiet.write().unwrap_or_else(PoisonError::into_inner);
         let mut session = self.session(primary)?;
         for (client, told) in self.told.iter().enumerate() {
@@ -181,6 +186,7 @@ impl Clients {
         session.execute(
             "SET XACT_ABORT ON; BEGIN TRANSACTION; DELETE dbo.ledger; UPDATE dbo.hot SET n = 0; COMMIT",
         )?;
+        settle(&mut session)?;
         let position = fleet.position(primary)?;
         let wanted = checksums(&mut session)?;
         ensure!(wanted.len() > 2, "the checksum covers {wanted:?}");

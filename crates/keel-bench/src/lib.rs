@@ -22,6 +22,7 @@ pub mod cli;
 pub mod consolidation;
 pub mod counters;
 pub mod crash;
+pub mod derived;
 pub mod failover;
 pub mod fleet;
 pub mod histories;

@@ -1,8 +1,9 @@
 //! A group of three under mixed load while everything that may happen to it does: replicas killed, stopped and continued,
-//! restarted, suspended; planned and forced failovers. What may never be broken is looked at from outside: the [ledger](crate::ledger)
-//! and the replicas' rows; and whoever reads, wherever, sees whole transactions.
+//! restarted, suspended; planned and forced failovers. What may never be broken is looked at from outside: the [ledger](crate::ledger),
+//! the replicas' rows and [what follows from them](crate::derived); and whoever reads, wherever, sees whole transactions.
 
 use crate::command;
+use crate::derived;
 use crate::fleet::{Fleet, Mode, number, until};
 use crate::ledger::{Clients, PAUSE, is_primary};
 use crate::progress::Progress;
@@ -80,18 +81,22 @@ fn reshape(clients: &Clients, done: &AtomicU64) {
     });
 }
 
-/// A reader of one instance: two tables that every transaction changes together, in one snapshot.
+/// A reader of one instance: two tables that every transaction changes together, and what follows from rows, each in one snapshot.
 fn watch(clients: &Clients, node: usize, reads: &AtomicU64) {
     while clients.running() {
         if let Ok(mut session) = clients.session(node) {
-            let sql = "SELECT (SELECT SUM(n) FROM dbo.hot) - (SELECT COUNT(*) FROM dbo.ledger)";
-            while clients.running() {
+            let ledger = "SELECT (SELECT SUM(n) FROM dbo.hot) - (SELECT COUNT(*) FROM dbo.ledger)";
+            let torn = [("a snapshot was torn", ledger)];
+            for (what, sql) in torn.into_iter().chain(derived::SNAPSHOTS).cycle() {
                 match number(&mut session, sql) {
                     Ok(Some(0)) => drop(reads.fetch_add(1, Ordering::Relaxed)),
                     Ok(difference) => {
-                        clients.violation(format!("a snapshot on NODE{} was torn: {difference:?}", node + 1));
+                        clients.violation(format!("on NODE{} {what}: {difference:?}", node + 1));
                     }
                     Err(_) => break,
+                }
+                if !clients.running() {
+                    break;
                 }
             }
         }
@@ -115,6 +120,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
     )?;
     let mut rows = (1..=LARGE_ROWS).map(|id| vec![Cell::Int(id), Cell::Int(0)]);
     session.bulk("large", &["id", "n"], &mut rows)?;
+    derived::make(&mut session, DATABASE)?;
     drop(session);
     fleet.create_group()?;
     for node in 1..REPLICAS {
@@ -128,6 +134,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
             scope.spawn(move || clients.keep_ledger(client));
         }
         scope.spawn(move || reshape(clients, shapes));
+        scope.spawn(move || derived::work(clients, DATABASE));
         for node in 0..REPLICAS {
             scope.spawn(move || watch(clients, node, reads));
         }
@@ -288,7 +295,7 @@ impl Conductor<'_> {
 
     /// With all writers still: the ledger, and the replicas beside each other.
     fn check(&mut self) -> Result<()> {
-        self.clients.check(self.fleet, self.primary()?)?;
+        self.clients.check(self.fleet, self.primary()?, |session| derived::check(session, self.clients))?;
         self.outcome.checks += 1;
         Ok(())
     }

@@ -43,6 +43,8 @@ pub(crate) struct Says {
     pub(crate) leads: bool,
     pub(crate) taking: bool,
     pub(crate) fitness: Fitness,
+    /// The epoch of its durable configuration: in an older one it may not know yet that the role is its own.
+    pub(crate) epoch: Epoch,
 }
 
 /// The primary seems lost.
@@ -197,7 +199,7 @@ impl Group {
     }
 
     fn log_of(&self, replica: ReplicaId, database: GroupDatabaseId) -> Option<&LogBeat> {
-        self.logs.get(&replica)?.iter().find(|l| l.database == database)
+        self.logs.get(&replica)?.get(&database)
     }
 
     /// What speaks against the primary, and whether that is enough.
@@ -209,7 +211,10 @@ impl Group {
     ) -> Option<(FailoverCause, bool)> {
         if cx.hears(instance) {
             let says = self.says.as_ref().filter(|s| s.peer == instance)?;
-            return (!says.leads && !says.taking).then_some((FailoverCause::GaveUp, true));
+            let told = says.epoch >= self.config.stamp.epoch
+                || says.fitness.is_unfit()
+                || cx.now.saturating_sub(self.role_since) >= RESUME_WITHIN;
+            return (told && !says.leads && !says.taking).then_some((FailoverCause::GaveUp, true));
         }
         let waited = cx.now.saturating_sub(self.role_since) >= RESUME_WITHIN;
         if !self.heard.contains(&primary) && !waited {

@@ -3,6 +3,7 @@
 //! Option names, defaults and ranges are the product's (`CREATE AVAILABILITY GROUP`). Ranges that depend only on the
 //! statement are checked where it is parsed; what depends on the group's state is checked by the machine.
 
+use crate::databases::Databases;
 use crate::distributed::Distributed;
 use crate::ids::{GroupDatabaseId, GroupId, InstanceId, ReplicaId};
 use keel_base::Epoch;
@@ -340,7 +341,7 @@ pub struct GroupConfig {
     /// All replicas, in the order they were added.
     pub replicas: Vec<Replica>,
     /// All databases, in the order they were added.
-    pub databases: Vec<GroupDatabase>,
+    pub databases: Databases,
     /// Listeners; kept here, acted on by the shell.
     pub listeners: Vec<Listener>,
     /// The greatest ordinal ever given.
@@ -368,7 +369,7 @@ impl GroupConfig {
             to_confirm: BTreeSet::new(),
             options,
             replicas: Vec::new(),
-            databases: Vec::new(),
+            databases: Databases::new(),
             listeners: Vec::new(),
             ordinal_max: 0,
             dropped: false,
@@ -402,7 +403,7 @@ impl GroupConfig {
 
     /// The database with this identity.
     pub fn database(&self, id: GroupDatabaseId) -> Option<&GroupDatabase> {
-        self.databases.iter().find(|d| d.id == id)
+        self.databases.get(id)
     }
 
     /// Whether a database is one of the system databases of a contained group: by its name, which no other database of the group has
@@ -418,7 +419,7 @@ impl GroupConfig {
     }
 
     pub(crate) fn database_mut(&mut self, id: GroupDatabaseId) -> Option<&mut GroupDatabase> {
-        self.databases.iter_mut().find(|d| d.id == id)
+        self.databases.get_mut(id)
     }
 
     /// The primary's instance.

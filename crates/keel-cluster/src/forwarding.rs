@@ -20,6 +20,7 @@
 
 use crate::action::{Action, FenceReason, LogEvent};
 use crate::config::{GroupConfig, GroupDatabase, Stamp};
+use crate::databases::Databases;
 use crate::distributed::{Distributed, DistributedBeat, MemberEndpoint, Partner, SECOND_SIDE};
 use crate::event::{Command, CommandError, LogFacts};
 use crate::failover::Claim;
@@ -449,7 +450,8 @@ impl Group {
         let Some(d) = self.config.distributed.take() else {
             return cx.reply(id, Err(CommandError::NoSuchGroup));
         };
-        let forwarded = if d.forwards() { std::mem::take(&mut self.config.databases) } else { Vec::new() };
+        let forwarded =
+            if d.forwards() { std::mem::take(&mut self.config.databases) } else { Databases::new() };
         for database in &mut self.config.databases {
             database.synchronized.retain(|r| Some(*r) != guest);
         }

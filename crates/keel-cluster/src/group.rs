@@ -202,7 +202,7 @@ pub(crate) struct Group {
     /// What the primary said last of itself.
     pub(crate) says: Option<Says>,
     /// Where the members' logs end, as they said since they connected.
-    pub(crate) logs: BTreeMap<ReplicaId, Vec<LogBeat>>,
+    pub(crate) logs: BTreeMap<ReplicaId, BTreeMap<GroupDatabaseId, LogBeat>>,
     /// The role is this replica's, but another one's log is longer than its own, which a restart has put in question.
     pub(crate) yielding: bool,
     /// The primary seems lost.

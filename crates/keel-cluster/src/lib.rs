@@ -167,6 +167,7 @@ mod automatic;
 mod cluster;
 mod command;
 pub mod config;
+pub mod databases;
 pub mod distributed;
 pub mod event;
 mod failover;
@@ -196,6 +197,7 @@ pub use config::{
     GroupOptions, GroupRecord, Listener, ListenerAddress, LocalDatabase, LocalState, PrimaryConnections,
     Replica, ReplicaOptions, SecondaryConnections, SeedingMode, Stamp, SuspendReason,
 };
+pub use databases::Databases;
 pub use distributed::{Distributed, DistributedBeat, DistributedMember, MemberEndpoint, Partner};
 pub use event::{
     Command, CommandError, CopyPositions, Event, ExpectedSession, Fitness, LogFacts, ReceiveFailure,

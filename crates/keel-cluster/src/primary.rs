@@ -597,14 +597,15 @@ impl Group {
             self.acked(cx, peer, standing.database, standing.session, standing.positions);
         }
         let now = cx.now;
+        let stands: BTreeSet<(GroupDatabaseId, SessionId)> =
+            beat.standing.iter().map(|s| (s.database, s.session)).collect();
         let dead: Vec<GroupDatabaseId> = self
             .databases
             .iter()
             .filter(|(id, db)| {
                 db.followers.get(&replica).is_some_and(|f| {
                     f.sending_session().is_some_and(|session| {
-                        now.saturating_sub(f.since) >= RETRY_AFTER
-                            && !beat.standing.iter().any(|s| s.database == **id && s.session == session)
+                        now.saturating_sub(f.since) >= RETRY_AFTER && !stands.contains(&(**id, session))
                     })
                 })
             })

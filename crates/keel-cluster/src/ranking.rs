@@ -103,7 +103,7 @@ impl Group {
         if replica == self.me {
             return self.databases.values().filter(|d| d.open).map(|d| d.redo_left(options)).sum();
         }
-        self.logs.get(&replica).into_iter().flatten().map(|log| log.redo_left(options)).sum()
+        self.logs.get(&replica).into_iter().flatten().map(|(_, log)| log.redo_left(options)).sum()
     }
 
     /// The others that could take the role now, besides `but`.

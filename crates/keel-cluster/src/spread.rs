@@ -132,9 +132,10 @@ impl Group {
         self.last_heard.insert(replica, cx.now);
         if self.config.primary_instance() == Some(peer) {
             let fitness = beat.fitness.clone();
-            self.says = Some(Says { peer, leads: beat.primary, taking: beat.taking, fitness });
+            let epoch = beat.stamp.epoch;
+            self.says = Some(Says { peer, leads: beat.primary, taking: beat.taking, fitness, epoch });
         }
-        self.logs.insert(replica, beat.logs.clone());
+        self.logs.insert(replica, beat.logs.iter().map(|log| (log.database, *log)).collect());
         self.theirs.insert(replica, beat.fitness.clone());
         if beat.primary {
             if self.claim.is_none_or(|(_, epoch)| epoch <= beat.stamp.epoch) {

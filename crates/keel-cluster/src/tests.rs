@@ -1,6 +1,7 @@
 //! The gates that people see: who is waited for, when waiting ends, what commands answer. Two machines that hear each other
 //! at once; what the engine would answer is answered at once too, but for records, which become durable when the test says.
 
+use crate::message::GroupBeat;
 use crate::*;
 use keel_base::{Epoch, Lsn};
 use std::collections::VecDeque;
@@ -337,6 +338,33 @@ fn a_planned_failover_hands_the_role_over() {
     assert_eq!(pair.answer(9), Some(Ok(())));
     assert_eq!(pair.status(1).role, RoleStatus::Primary);
     assert_eq!(pair.status(0).role, RoleStatus::Secondary);
+}
+
+/// A heartbeat that was on its way while the role was handed over says that its sender does not lead, which it did not know yet.
+#[test]
+fn what_the_new_primary_said_before_it_was_told_does_not_take_the_role_from_it() {
+    let mut pair = automatic_pair();
+    let said = GroupBeat {
+        group: GROUP,
+        stamp: pair.status(1).durable,
+        primary: false,
+        taking: false,
+        fitness: Fitness::Fit,
+        sending: Vec::new(),
+        standing: Vec::new(),
+        logs: Vec::new(),
+    };
+    pair.disk_stalls = true;
+    pair.command(1, 9, Command::Failover { group: GROUP });
+    assert_eq!(pair.status(0).operational, OperationalState::Pending, "the role is given up");
+    pair.event(0, Event::Message { peer: instance(1), msg: Msg::Beat(vec![said]) });
+    // It follows before the other one leads.
+    pair.waiting.sort_unstable();
+    pair.disk_goes_on();
+    pair.pass(1);
+    assert_eq!(pair.status(1).role, RoleStatus::Primary);
+    assert_eq!(pair.status(0).role, RoleStatus::Secondary);
+    assert!(pair.status(0).failovers.iter().all(|record| record.kind != FailoverKind::Automatic));
 }
 
 #[test]

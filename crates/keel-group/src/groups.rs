@@ -477,6 +477,9 @@ fn join(tls: &Tls, own: &handshake::Own, token: &JoinToken) -> Result<Vec<Member
     let mut met = handshake::dial(&token.address, tls, own, expected, Some(&prove))?;
     let frame = met.reader.next(&met.link).map_err(ConnectError::from)?;
     met.link.close();
+    if let Frame::Bye { code, text } = frame {
+        return Err(handshake::refused(code, text));
+    }
     members_of(&frame).ok_or_else(|| ConnectError::Refused("the peer did not say whom it trusts".into()))
 }
 

@@ -45,6 +45,8 @@ pub mod bye {
     pub const REPLACED: u16 = 7;
     /// The peer was silent too long, or broke the protocol.
     pub const GIVEN_UP: u16 = 8;
+    /// Another instance has the name already.
+    pub const NAME_TAKEN: u16 = 9;
 }
 
 /// What this side says of itself.
@@ -220,7 +222,8 @@ fn products(
     }
 }
 
-fn refused(code: u16, text: String) -> ConnectError {
+/// What the other side's good-bye says.
+pub(crate) fn refused(code: u16, text: String) -> ConnectError {
     match code {
         bye::UNTRUSTED => ConnectError::Untrusted,
         bye::DISABLED => ConnectError::Disabled,

@@ -17,13 +17,23 @@ use keel_cluster::{CopyPositions, Event, GroupDatabaseId, InstanceId, ReceiveFai
 use keel_node::HeldRedo;
 use keel_transport::limits::LOG_WINDOW_BYTES;
 use keel_transport::{Ack, Block, Class, Frame, Granting, Session};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// With more than this to redo, a copy tells how far it is without being sent anything.
 const TELL_APPLIED_BYTES: u64 = 1 << 20;
+
+/// Sessions that are remembered.
+const SESSIONS_MAX: usize = 10_000;
+
+/// What is kept of a connection between two batches.
+struct Reading {
+    window: Granting,
+    /// Which database a session was about when it was last looked for: with many databases a search takes longer than a block.
+    sessions: HashMap<Session, GroupDatabaseId>,
+}
 
 /// What one batch of frames touched.
 #[derive(Default)]
@@ -51,9 +61,10 @@ impl Shared {
     /// here for the acknowledgements it reads: it goes before sessions.
     pub(crate) fn read(self: &Arc<Self>, peer: &Arc<Peer>, mut reader: LinkReader) -> ReadError {
         run_promptly();
-        let mut window = Granting::new(LOG_WINDOW_BYTES);
+        let window = Granting::new(LOG_WINDOW_BYTES);
+        let mut reading = Reading { window, sessions: HashMap::new() };
         loop {
-            if let Err(error) = self.read_batch(peer, &mut reader, &mut window) {
+            if let Err(error) = self.read_batch(peer, &mut reader, &mut reading) {
                 return error;
             }
             if let Err(error) = reader.wait(&peer.link) {
@@ -66,12 +77,12 @@ impl Shared {
         self: &Arc<Self>,
         peer: &Arc<Peer>,
         reader: &mut LinkReader,
-        window: &mut Granting,
+        reading: &mut Reading,
     ) -> Result<(), ReadError> {
         let mut batch = Batch::default();
         while let Some(frame) = reader.ready()? {
             add(&peer.totals.receives, 1);
-            self.frame(peer, frame, &mut batch, window)?;
+            self.frame(peer, frame, &mut batch, reading)?;
         }
         peer.totals.received_bytes.store(peer.link.traffic().1, Ordering::Relaxed);
         let copies: Vec<Arc<Copy>> = batch.touched.values().filter_map(|t| self.copy(t.database)).collect();
@@ -79,7 +90,7 @@ impl Shared {
         for (session, touched) in &batch.touched {
             self.finish_session(peer, *session, touched);
         }
-        if let Some(total) = window.consumed(batch.log_bytes) {
+        if let Some(total) = reading.window.consumed(batch.log_bytes) {
             peer.send_control_now(&Frame::Credit { class: Class::Log, total });
         }
         if !batch.told && batch.touched.is_empty() {
@@ -97,18 +108,18 @@ impl Shared {
         peer: &Arc<Peer>,
         frame: Frame,
         batch: &mut Batch,
-        window: &mut Granting,
+        reading: &mut Reading,
     ) -> Result<(), ReadError> {
         match frame {
             Frame::Block(block) => {
-                if !window.received(block.wire_bytes) {
+                if !reading.window.received(block.wire_bytes) {
                     return Err(broken("the peer sent more log than it had credit for"));
                 }
                 batch.log_bytes += block.wire_bytes;
-                self.block(peer, &block, batch);
+                self.block(peer, &block, batch, reading);
             }
             Frame::Commit { session, agreed } => {
-                if let Some(database) = self.receiving(peer.instance, session) {
+                if let Some(database) = self.receiving(peer.instance, session, reading) {
                     let touched = batch.touched.entry(session);
                     let touched = touched.or_insert(Touched { database, agreed, blocks: false });
                     touched.agreed = touched.agreed.max(agreed);
@@ -139,14 +150,31 @@ impl Shared {
     }
 
     /// The database a session from this peer is about, if it counts here.
-    fn receiving(&self, peer: InstanceId, session: Session) -> Option<GroupDatabaseId> {
+    fn receiving(
+        &self,
+        peer: InstanceId,
+        session: Session,
+        reading: &mut Reading,
+    ) -> Option<GroupDatabaseId> {
         let copies = self.copies.read();
-        copies.values().find(|copy| copy.receives(peer, session)).map(|copy| copy.id)
+        let receives = |copy: &&Arc<Copy>| copy.receives(peer, session);
+        let known = reading.sessions.get(&session).and_then(|database| copies.get(database));
+        if let Some(copy) = known.filter(receives) {
+            return Some(copy.id);
+        }
+        let database = copies.values().find(receives)?.id;
+        if reading.sessions.len() >= SESSIONS_MAX {
+            reading.sessions.clear();
+        }
+        reading.sessions.insert(session, database);
+        Some(database)
     }
 
-    fn block(self: &Arc<Self>, peer: &Arc<Peer>, block: &Block, batch: &mut Batch) {
+    fn block(self: &Arc<Self>, peer: &Arc<Peer>, block: &Block, batch: &mut Batch, reading: &mut Reading) {
         let known = batch.touched.get(&block.session).map(|t| t.database);
-        let Some(database) = known.or_else(|| self.receiving(peer.instance, block.session)) else { return };
+        let Some(database) = known.or_else(|| self.receiving(peer.instance, block.session, reading)) else {
+            return;
+        };
         let Some(copy) = self.copy(database) else { return };
         match copy.take(block) {
             Ok(false) => {}

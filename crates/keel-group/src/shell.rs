@@ -20,6 +20,7 @@ use crate::handshake::{Met, Own, bye, host_and_port};
 use crate::host::Host;
 use crate::identity::Identity;
 use crate::lanes::LaneFailure;
+use crate::link::Link;
 use crate::marks::Marks;
 use crate::own_log::Turns;
 use crate::partners::Partners;
@@ -371,7 +372,7 @@ impl Shared {
         if self.stopping.load(Ordering::Acquire) {
             return link.close();
         }
-        if hello.purpose != Purpose::Member && !self.welcome_joiner(&hello, fingerprint) {
+        if hello.purpose != Purpose::Member && !self.welcome_joiner(&link, &hello, fingerprint) {
             return link.close();
         }
         let instance = InstanceId(uuid::Uuid::from_bytes(hello.instance));
@@ -537,9 +538,17 @@ impl Shared {
 
     fn welcome_joiner(
         &self,
+        link: &Link,
         hello: &keel_transport::Hello,
         fingerprint: crate::identity::Fingerprint,
     ) -> bool {
+        if let Some(text) = self.name_taken(&hello.name, hello.instance) {
+            self.note(None, &text);
+            // When it has gone meanwhile there is nobody to tell.
+            let _ = link.send(&Frame::Bye { code: bye::NAME_TAKEN, text }.to_bytes());
+            link.finish();
+            return false;
+        }
         let member = Member {
             instance: uuid::Uuid::from_bytes(hello.instance),
             name: hello.name.clone(),
@@ -561,6 +570,20 @@ impl Shared {
                 false
             }
         }
+    }
+
+    /// Why an instance cannot join under its name: this one, or one that is connected, has it. One that is gone may come back with
+    /// its disk lost, as a new instance of the old name.
+    fn name_taken(&self, name: &str, instance: [u8; 16]) -> Option<String> {
+        let instance = InstanceId(uuid::Uuid::from_bytes(instance));
+        let peers = self.peers.read();
+        let taken = name.eq_ignore_ascii_case(&self.name)
+            || peers.values().any(|p| p.instance != instance && p.name.eq_ignore_ascii_case(name));
+        taken.then(|| {
+            format!(
+                "an instance named '{name}' is a member already; start this one with another --server-name"
+            )
+        })
     }
 
     fn introduce_to_joiner(&self, peer: &Peer) {

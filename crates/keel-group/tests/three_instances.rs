@@ -326,6 +326,24 @@ fn a_validation_measures_every_disk_and_every_way() {
 }
 
 #[test]
+fn nobody_joins_under_the_name_of_a_member_that_is_there() {
+    let a = Node::start("A", &SimDisk::new(), 1, 0);
+    let b = Node::start("a", &SimDisk::new(), 2, 0);
+    let c = Node::start("C", &SimDisk::new(), 3, 0);
+    let second = Node::start("C", &SimDisk::new(), 4, 0);
+    let token = a.groups.invite(Duration::from_secs(600)).unwrap();
+    let refused = b.groups.join(&token).unwrap_err().to_string();
+    assert!(refused.contains("an instance named 'a' is a member already"), "{refused}");
+    c.groups.join(&token).unwrap();
+    until("they are connected", || a.groups.state().peers.iter().any(|p| p.connected));
+    let refused = second.groups.join(&token).unwrap_err().to_string();
+    assert!(refused.contains("an instance named 'C' is a member already"), "{refused}");
+    drop(c);
+    until("it has gone", || a.groups.state().peers.iter().all(|p| !p.connected));
+    second.groups.join(&token).unwrap();
+}
+
+#[test]
 fn members_tell_what_they_run_and_who_is_behind_is_named() {
     let newer = GroupsOptions { product: "9.1.0".into(), ..GroupsOptions::new("A") };
     let a = Node::start_with(newer, &SimDisk::new(), 1, 0);

@@ -107,6 +107,7 @@ impl Join {
         let (batch, url) = endpoint(&self.endpoint)?;
         let join = format!(
             "EXEC sys.sp_keel_join @token = {}, @url = {};
+IF @@ERROR <> 0 RETURN;
 DECLARE @others nvarchar(max) = (SELECT STRING_AGG(server_name, N', ') WITHIN GROUP (ORDER BY server_name)
     FROM sys.dm_keel_members WHERE server_name <> @@SERVERNAME);
 PRINT CONCAT(@@SERVERNAME, N' knows and trusts ', @others, N'.');",

@@ -93,7 +93,7 @@ impl World {
             part(&mut self.fleet, clients);
             self.fleet.wait_settled(0, 1, Mode::Synchronous).unwrap();
             more_commits(clients);
-            clients.check(&self.fleet, 0).unwrap();
+            clients.check(&self.fleet, 0, |_| Ok(())).unwrap();
         });
         assert_eq!(self.clients.violations(), Vec::<String>::new());
     }

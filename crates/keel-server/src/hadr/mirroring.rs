@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keel_cluster::{
-    AvailabilityMode, Command, CommandError, GroupConfig, GroupStatus, InstanceId, OperationalState, Replica,
-    ReplicaOptions, RoleStatus,
+    AvailabilityMode, Command, CommandError, GroupConfig, GroupDatabaseId, GroupStatus, InstanceId,
+    OperationalState, Replica, ReplicaOptions, RoleStatus,
 };
 use keel_group::{
     CommandFailure, ConnectError, ExpectedPartner, Movement, PartnerAnswer, Session, SessionFailure, Side,
@@ -24,6 +24,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// A session as it stands, for the statements.
 struct Found {
     config: GroupConfig,
+    /// The one database of it.
+    database: GroupDatabaseId,
     /// This instance's replica.
     own: Replica,
     /// The other partner's.
@@ -34,10 +36,6 @@ struct Found {
 impl Found {
     fn witness(&self) -> Option<&Replica> {
         self.config.replicas.iter().find(|replica| !replica.keeps_data())
-    }
-
-    fn database(&self) -> keel_cluster::GroupDatabaseId {
-        self.config.databases[0].id
     }
 
     /// The same session with this instance as the principal and another witness.
@@ -108,7 +106,8 @@ impl Replication {
         let found = self.groups.state().groups.into_iter().filter(of_name).find_map(|g| {
             let own = g.config.replica(g.me).filter(|own| own.keeps_data())?.clone();
             let partner = g.config.replicas.iter().find(|r| r.id != g.me && r.keeps_data())?.clone();
-            Some(Found { own, partner, leads: g.role == RoleStatus::Primary, config: g.config })
+            let database = g.config.databases.first()?.id;
+            Some(Found { database, own, partner, leads: g.role == RoleStatus::Primary, config: g.config })
         });
         found.ok_or_else(|| errors::mirroring_off(database))
     }
@@ -211,7 +210,7 @@ impl Replication {
     fn move_session(&self, database: &str, movement: Movement) -> Result<()> {
         let found = self.found(database)?;
         let moved =
-            self.groups.move_session(found.config.id, found.database(), found.partner.instance, movement);
+            self.groups.move_session(found.config.id, found.database, found.partner.instance, movement);
         moved.map(|_| ()).map_err(|e| refused(database, &found.partner.server_name, &e))
     }
 
