@@ -177,7 +177,7 @@ WHILE 1 = 1
 BEGIN
     SELECT @done = COUNT(*) FROM sys.dm_hadr_database_replica_states
         WHERE group_id = @id AND is_local = 0 AND synchronization_state = 2;
-    IF @done <> @before RAISERROR(N'%d of %d copies are synchronized.', 0, 1, @done, @all) WITH NOWAIT;
+    IF @done <> @before AND @all > 0 RAISERROR(N'%d of %d copies are synchronized.', 0, 1, @done, @all) WITH NOWAIT;
     SET @before = @done;
     IF @done >= @all BREAK;
     IF SYSUTCDATETIME() >= @end

@@ -1,4 +1,4 @@
-//! A hundred databases in a group of two instances, with the threads that one needs.
+//! A hundred databases in a group of two instances, with the threads that one needs, and a planned failover of all of them.
 
 #![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
 
@@ -51,6 +51,14 @@ fn a_hundred_databases_need_the_threads_of_one() {
         Ok(pids.iter().zip(&before).all(|(pid, before)| threads(*pid) <= *before))
     })
     .unwrap();
+    let moved = format!("ALTER AVAILABILITY GROUP {GROUP} FAILOVER");
+    until("the set is on record there", || Ok(secondary.execute(&moved).is_ok())).unwrap();
+    for name in &names {
+        secondary.execute(&format!("INSERT {name}.dbo.t VALUES (3)")).unwrap();
+    }
+    until("all copies are synchronized again", || Ok(number(&mut secondary, synchronized)? == all)).unwrap();
+    let automatic = "SELECT COUNT(*) FROM sys.dm_keel_failovers WHERE kind = 'AUTOMATIC'";
+    assert_eq!(number(&mut secondary, automatic).unwrap(), Some(0));
     drop(fleet);
     std::fs::remove_dir_all(&dir).unwrap();
 }

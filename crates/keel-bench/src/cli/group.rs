@@ -433,15 +433,15 @@ impl Soak {
         let counts = [
             ("commits acknowledged", outcome.acknowledged),
             ("commits in doubt", outcome.in_doubt),
-            ("reads that compared two tables", outcome.reads),
+            ("reads that compared rows with what follows from them", outcome.reads),
             ("schema changes, truncations, loads, large transactions", outcome.shapes),
             ("comparisons of all replicas", outcome.checks),
         ];
         for (what, times) in counts.into_iter().chain(outcome.faults.iter().map(|(f, n)| (*f, *n))) {
             table.row([what.to_owned(), count(times)]);
         }
-        let what =
-            "nothing acknowledged is lost, nothing else is there, replicas are the same, no snapshot is torn";
+        let what = "nothing acknowledged is lost, nothing else is there, replicas are the same, no snapshot is torn, what follows from rows agrees \
+             with them";
         report.check(what, &outcome.violations);
         let faults = [outcome.faults.values().sum::<u64>() as f64];
         report.figure("faults survived", "Evenkeel", "", "", Better::Higher, &faults);
