@@ -546,7 +546,7 @@ fn next_statement(text: &str, from: usize) -> usize {
 }
 
 /// The text without what follows `PASSWORD =`.
-fn masked(text: &str) -> String {
+pub(crate) fn masked(text: &str) -> String {
     let Ok(tokens) = tokenize(text, true) else { return String::new() };
     let mut out = String::with_capacity(text.len());
     let mut copied = 0;
