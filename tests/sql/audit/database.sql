@@ -100,6 +100,12 @@ alter database audit specification access with (state = off)
 GO
 revert
 GO
+-- Who may.
+grant alter any database audit to bob
+execute as user = 'bob'
+create database audit specification bobs for server audit trail add (dbcc_group)
+GO
+revert
 -- A rolled back change of the specification was never one.
 begin transaction
 alter database audit specification access with (state = off)

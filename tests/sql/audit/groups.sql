@@ -6,7 +6,7 @@ use shop
 GO
 create table dbo.item (id int primary key)
 create table dbo.quiet (id int primary key)
-create sequence dbo.numbers
+create sequence dbo.numbers as int start with 1
 GO
 create database audit specification whole for server audit trail add (schema_object_access_group), add (schema_object_change_group),
     add (transaction_group), add (batch_started_group), add (batch_completed_group), add (user_defined_audit_group), add (audit_change_group)
@@ -49,20 +49,18 @@ select action_id, succeeded, class_type, schema_name, object_name, case when sta
 from sys.fn_get_audit_file('/audit/trail*', default, default) where action_id not in ('TXBG', 'TXCM', 'TXRB')
 select action_id, count(*) as n from sys.fn_get_audit_file('/audit/trail*', default, default) where action_id like 'TX%' and statement <> '' group by action_id order by 1
 GO
--- A statement that is longer than a row holds goes on in the next, under the same offset and group.
+-- A statement that is longer than a row holds goes on in the next.
 use master
-create server audit specification s for server audit trail add (dbcc_group) with (state = on)
-declare @text nvarchar(max) = N'dbcc checkdb with no_infomsgs --' + replicate(cast(N'x' as nvarchar(max)), 9000)
-exec (@text)
 create server audit long to file (filepath = '/long/', max_files = 1)
-create server audit specification l for server audit long add (batch_started_group) with (state = on)
+create server audit specification l for server audit long add (schema_object_access_group) with (state = on)
 alter server audit long with (state = on)
 GO
-declare @long nvarchar(max) = N'select 1 as one --' + replicate(cast(N'y' as nvarchar(max)), 9000)
-exec sp_executesql @long
+declare @long nvarchar(max) = N'select count(*) as n from shop.dbo.item where ''x'' <> ''' + replicate(cast(N'y' as nvarchar(max)), 9000) + N''''
+exec (@long)
 GO
 alter server audit long with (state = off)
-select sequence_number, len(statement) as characters from sys.fn_get_audit_file('/long/*', default, default) where action_id <> 'AUSC' order by audit_file_offset, sequence_number
+select sequence_number, len(statement) as characters, object_name
+from sys.fn_get_audit_file('/long/*', default, default) where action_id <> 'AUSC' order by audit_file_offset, sequence_number
 GO
 -- The only file that there may be is there already.
 alter server audit long with (state = on)

@@ -72,6 +72,7 @@ select audit_action_id, audit_action_name, class_desc, audited_result, is_group 
 select name, status_desc, case when audit_file_path like '/audit/trail[_]11111111-2222-3333-4444-555555555555[_]0[_]%.sqlaudit' then 'as named' end as path from sys.dm_server_audit_status order by name
 GO
 -- What happens.
+create login keeper with password = 'A-password-1'
 create login clerk with password = 'A-password-1'
 alter login clerk with password = 'A-password-2'
 alter login clerk disable
@@ -104,8 +105,9 @@ alter application role till with password = 'A-password-5'
 grant select, insert on dbo.item to buyers
 grant create table to clerk
 deny select on schema::stock to clerk
-alter authorization on database::shop to sa
+alter authorization on database::shop to keeper
 dbcc checkdb with no_infomsgs
+exec sp_addsrvrolemember 'keeper', 'dbcreator'
 exec sp_audit_write @user_defined_event_id = 27, @succeeded = 0, @user_defined_information = N'somebody counted'
 backup database shop to disk = '/shop.bak'
 GO
@@ -120,6 +122,7 @@ use master
 alter server audit specification everything with (state = off)
 drop database shop
 drop login clerk
+drop login keeper
 alter server audit trail with (state = off)
 GO
 select action_id, succeeded, class_type, database_name, schema_name, object_name, target_server_principal_name, target_database_principal_name, server_principal_name, statement

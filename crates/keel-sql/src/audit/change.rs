@@ -57,6 +57,14 @@ impl Runner<'_> {
                     ..here()
                 }]
             }
+            S::CreateRole(c) if c.application => vec![Happening {
+                action: "CR",
+                groups: &[Group::DatabasePrincipalChange],
+                class: "AR",
+                target_user: c.name.text.to_string(),
+                object_name: c.name.text.to_string(),
+                ..here()
+            }],
             S::AlterRole(a) => vec![self.role_altered(a)],
             S::Permission(p) => self.permission_actions(program, p),
             S::AlterAuthorization(a) => vec![self.owner_changed(program, a)],
@@ -248,6 +256,22 @@ impl Runner<'_> {
             },
             _ => base,
         }
+    }
+
+    /// `sp_addsrvrolemember`, `sp_dropsrvrolemember`
+    pub(crate) fn audit_server_role(&self, role: &str, login: &str, add: bool) -> Result<()> {
+        if !self.info.engine.audits.any() {
+            return Ok(());
+        }
+        self.info.audit(&Happening {
+            action: if add { "APRL" } else { "DPRL" },
+            groups: &[Group::ServerRoleMemberChange],
+            succeeded: self.info.unrestricted.get() || self.info.may_on_server("ALTER ANY SERVER ROLE"),
+            class: "SG",
+            target_login: login.to_owned(),
+            object_name: role.to_owned(),
+            ..Happening::default()
+        })
     }
 
     /// One for each who is given or refused a permission.

@@ -125,11 +125,14 @@ impl Info {
         let mut out = String::new();
         for (level, module) in modules.iter().enumerate() {
             let Some(name) = &module.name else { continue };
-            let (schema, name) = name.split_once('.').unwrap_or(("", name));
+            let name = name.rsplit('.').next().unwrap_or(name);
+            let entry = self.engine.database_by_id(module.database);
+            let schema =
+                entry.and_then(|e| self.picture(&e).schema_name(module.schema_id)).unwrap_or_default();
             let _ = write!(out, "<frame nest_level = '{}' database_name = '", level + 1);
             keel_query::xml::push_text(&self.engine.database_name(module.database.0), true, &mut out);
             out.push_str("' schema_name = '");
-            keel_query::xml::push_text(schema, true, &mut out);
+            keel_query::xml::push_text(&schema, true, &mut out);
             out.push_str("' object_name = '");
             keel_query::xml::push_text(name, true, &mut out);
             out.push_str("'/>");

@@ -49,6 +49,7 @@ impl Runner<'_> {
 
     /// Errors 33074 outside of master; whether the session may define audits.
     pub(super) fn may_audit_server(&self, verb: &str, what: &str) -> Result<bool> {
+        self.of_the_instance("SERVER AUDIT")?;
         let here = self.info.current_database();
         if self.info.system_database(here.id) != Some(SystemDatabase::Master) {
             return Err(errors::only_in_master(verb, what));

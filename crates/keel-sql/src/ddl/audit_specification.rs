@@ -59,7 +59,8 @@ impl Runner<'_> {
         action: &AuditSpecificationAction,
     ) -> Result<()> {
         let entry = self.info.current_database();
-        let may = self.info.may(&entry, "ALTER ANY DATABASE AUDIT", SecurableRef::Database);
+        let may = self.info.may(&entry, "ALTER ANY DATABASE AUDIT", SecurableRef::Database)
+            || self.info.may_on_server("ALTER ANY SERVER AUDIT");
         if entry.is_read_only() {
             return Err(crate::errors::database_read_only(entry.name()));
         }

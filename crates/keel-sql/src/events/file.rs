@@ -205,9 +205,19 @@ fn bytes(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
+/// Whether not even the beginning of a file has been written: the power went when it was made.
+fn has_no_beginning(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
+    let file = disk.open(path, OpenMode::Read)?;
+    let mut head = vec![0; MAGIC.len()];
+    let read = file.read_at(&mut head, 0)?;
+    Ok(read < MAGIC.len() || head.iter().all(|b| *b == 0))
+}
+
 /// The documents of a file, and where what is cut off begins, if something is: zeros behind the last are space that was reserved.
 pub fn read_to_torn(disk: &dyn Disk, path: &Path) -> io::Result<Option<(Vec<Stored>, Option<u64>)>> {
-    let Some(bytes) = bytes(disk, path)? else { return Ok(None) };
+    let Some(bytes) = bytes(disk, path)? else {
+        return Ok(has_no_beginning(disk, path)?.then(|| (Vec::new(), Some(0))));
+    };
     let Some(all) = documents(&bytes) else { return Ok(None) };
     let end = all.last().map_or(MAGIC.len() as u64, Stored::end);
     let rest = bytes.get(usize::try_from(end).unwrap_or(usize::MAX)..).unwrap_or_default();

@@ -229,20 +229,16 @@ fn database_details(cx: &ViewContext<'_>) -> Rows {
 }
 
 fn status(cx: &ViewContext<'_>) -> Rows {
-    let utc = |ticks: i64| {
-        let from = SqlType::DateTime2(7);
-        keel_types::cast::convert(&date(ticks), SqlType::DateTime, from).unwrap_or(NULL)
-    };
     let row = |a: &AuditDef| {
         let mut row = vec![int(a.id), text(a.name.as_str())];
         let Some(running) = cx.engine.audits.running(&a.guid) else {
             let (status, name) = if a.on { (2, "FAILED") } else { (0, "STOPPED") };
-            row.extend([int(status), text(name), utc(a.modified), NULL, NULL, NULL]);
+            row.extend([int(status), text(name), Value::DateTime(a.modified), NULL, NULL, NULL]);
             return row;
         };
         let (file, failing) = running.status();
         let (status, name) = if failing { (2, "FAILED") } else { (1, "STARTED") };
-        row.extend([int(status), text(name), utc(running.since), NULL]);
+        row.extend([int(status), text(name), Value::DateTime(running.since), NULL]);
         row.extend(file.map_or([NULL, NULL], |(path, length)| {
             [text(path.to_string_lossy().into_owned()), int(length as i64)]
         }));
@@ -349,11 +345,6 @@ fn stored(cx: &ViewContext<'_>, pattern: &str, (first, offset): (Option<&str>, O
 
 /// A record, as many rows as its statement takes.
 fn rows_of(r: &Record, file: &str, stored: &Stored) -> Rows {
-    let time = {
-        let zoneless = crate::events::record::time(r.event_time);
-        keel_types::cast::convert(&text(zoneless), SqlType::VarChar(Length::Limited(30)), TIME)
-            .unwrap_or(NULL)
-    };
     let characters: Vec<char> = r.statement.chars().collect();
     let parts: Vec<String> = if characters.is_empty() {
         vec![String::new()]
@@ -365,7 +356,7 @@ fn rows_of(r: &Record, file: &str, stored: &Stored) -> Rows {
         let sid = |bytes: &[u8]| if bytes.is_empty() { NULL } else { Value::bytes(bytes.to_vec()) };
         let big = |n: u64| int(i64::try_from(n).unwrap_or(i64::MAX));
         vec![
-            time.clone(),
+            Value::DateTime(r.event_time),
             int(n as i64 + 1),
             s(&r.action_id),
             bit(r.succeeded),
