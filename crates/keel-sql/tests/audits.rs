@@ -54,12 +54,8 @@ fn a_statement_that_cannot_be_recorded_fails_where_that_is_asked_for() {
     assert!(well(&mut session, "select id from t").contains("1\n4"), "nothing else has happened");
     assert!(run(&mut session, "select * from u").contains("Msg 208"));
     assert!(well(&mut session, RECORDED).contains("\n2\n"));
-    assert_eq!(
-        lines.0.lock().matches("SQL Server Audit could not write to file").count(),
-        4,
-        "{}",
-        lines.0.lock()
-    );
+    let told = lines.0.lock().clone();
+    assert_eq!(told.matches("SQL Server Audit could not write to file").count(), 1, "{told}");
 }
 
 #[test]

@@ -89,6 +89,7 @@ impl Files {
         file.write_at(MAGIC, 0)?;
         if self.durable {
             self.sync()?;
+            file.sync_data()?;
             self.disk.sync_dir(&self.dir)?;
         }
         self.open = Some((file, MAGIC.len() as u64, path));
@@ -215,10 +216,10 @@ fn has_no_beginning(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
 
 /// The documents of a file, and where what is cut off begins, if something is: zeros behind the last are space that was reserved.
 pub fn read_to_torn(disk: &dyn Disk, path: &Path) -> io::Result<Option<(Vec<Stored>, Option<u64>)>> {
-    let Some(bytes) = bytes(disk, path)? else {
+    let found = bytes(disk, path)?.and_then(|bytes| Some((documents(&bytes)?, bytes)));
+    let Some((all, bytes)) = found else {
         return Ok(has_no_beginning(disk, path)?.then(|| (Vec::new(), Some(0))));
     };
-    let Some(all) = documents(&bytes) else { return Ok(None) };
     let end = all.last().map_or(MAGIC.len() as u64, Stored::end);
     let rest = bytes.get(usize::try_from(end).unwrap_or(usize::MAX)..).unwrap_or_default();
     let torn = rest.iter().any(|b| *b != 0).then_some(end);
