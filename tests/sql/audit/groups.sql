@@ -42,6 +42,8 @@ create index ix on dbo.item (id)
 GO
 select 1 / 0 as failed
 GO
+exec sp_setapprole 'none', 'A-password-1'
+GO
 drop view dbo.v
 alter database audit specification whole with (state = off)
 GO
