@@ -21,12 +21,12 @@ pub enum AuditAction {
     Create {
         to: AuditTarget,
         options: Vec<Opt>,
-        predicate: Option<AuditPredicate>,
+        predicate: Option<Box<AuditPredicate>>,
     },
     Alter {
         to: Option<AuditTarget>,
         options: Vec<Opt>,
-        predicate: Option<AuditPredicate>,
+        predicate: Option<Box<AuditPredicate>>,
     },
     /// REMOVE WHERE
     RemoveWhere,
@@ -83,7 +83,7 @@ pub enum AuditedActions {
         actions: Vec<SmolStr>,
         /// In upper case; OBJECT where none is written.
         class: Option<SmolStr>,
-        name: ObjectName,
+        name: Box<ObjectName>,
         by: Vec<Ident>,
     },
 }

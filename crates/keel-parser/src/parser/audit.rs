@@ -79,14 +79,14 @@ impl Parser<'_> {
         Ok(options)
     }
 
-    fn audit_predicate(&mut self) -> Result<Option<AuditPredicate>> {
+    fn audit_predicate(&mut self) -> Result<Option<Box<AuditPredicate>>> {
         if !self.eat_kw(Kw::WHERE) {
             return Ok(None);
         }
         let start = self.span();
         let condition = self.event_predicate()?;
         let text = SmolStr::new(self.since(start).text(self.text));
-        Ok(Some(AuditPredicate { condition, text }))
+        Ok(Some(Box::new(AuditPredicate { condition, text })))
     }
 
     // ---- specifications ----
@@ -164,7 +164,7 @@ impl Parser<'_> {
         } else {
             None
         };
-        let name = self.object_name()?;
+        let name = Box::new(self.object_name()?);
         self.expect_kw(Kw::BY)?;
         Ok(AuditedActions::On { actions, class, name, by: self.list(Self::any_word)? })
     }

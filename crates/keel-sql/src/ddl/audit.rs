@@ -74,7 +74,7 @@ impl Runner<'_> {
             if found.is_some() {
                 return Err(errors::exists(AUDIT, name));
             }
-            return self.create_audit(name, to, options, predicate.as_ref());
+            return self.create_audit(name, to, options, predicate.as_deref());
         }
         let mut audit = found.ok_or_else(|| errors::no_such(verb, AUDIT, name))?;
         if let AuditAction::Alter { to: None, options, predicate: None } = action

@@ -95,14 +95,12 @@ impl Runner<'_> {
         let (audit, parts, state, mut definition) = match action {
             AuditSpecificationAction::Create { audit, parts, state } => {
                 let id = all.iter().map(|s| s.id).max().map_or(FIRST_ID, |last| last + 1);
-                let (audit_guid, parts_none) = ([0; 16], Vec::new());
-                let (name, on) = (name.to_owned(), false);
                 let definition = SpecificationDef {
                     id,
-                    name,
-                    audit: audit_guid,
-                    parts: parts_none,
-                    on,
+                    name: name.to_owned(),
+                    audit: [0; 16],
+                    parts: Vec::new(),
+                    on: false,
                     created: now,
                     modified: now,
                 };
@@ -110,11 +108,7 @@ impl Runner<'_> {
             }
             AuditSpecificationAction::Alter { audit, parts, state } => {
                 let definition = found.cloned().ok_or_else(|| errors::no_such("alter", what, name))?;
-                // What is on can only be switched off; what is switched on is changed before.
-                if definition.on
-                    && *state != Some(false)
-                    && (audit.is_some() && *state != Some(true) || !parts.is_empty())
-                {
+                if definition.on && !parts.is_empty() {
                     return Err(errors::specification_enabled());
                 }
                 (audit.as_ref(), parts.as_slice(), *state, definition)
@@ -125,7 +119,11 @@ impl Runner<'_> {
             }
         };
         if let Some(audit) = audit {
-            definition.audit = self.audit_for(audit, all, &definition)?;
+            let guid = self.audit_for(audit, all, &definition)?;
+            if definition.on && definition.audit != guid {
+                return Err(errors::specification_enabled());
+            }
+            definition.audit = guid;
         }
         for part in parts {
             apply(&mut definition.parts, part.add, parse(part)?);

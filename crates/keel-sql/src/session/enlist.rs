@@ -90,8 +90,9 @@ impl Session {
 
     /// Whether the request cannot be run, because it has to be recorded and cannot be. Told then.
     pub(super) fn refuse_unaudited(&mut self, text: &str, sink: &mut dyn ResultSink) -> bool {
-        let told = self.info.audit_batch_started(text);
-        told.map_err(|e| self.refuse(e, sink)).is_err()
+        let Err(e) = self.info.audit_batch_started(text) else { return false };
+        self.refuse(e, sink);
+        true
     }
 
     fn refuse(&mut self, e: Box<keel_types::SqlError>, sink: &mut dyn ResultSink) {
