@@ -76,7 +76,7 @@ fn a_record_that_is_lost_stops_nobody_who_does_not_mind() {
 }
 
 #[test]
-fn the_server_stops_where_that_is_asked_for_and_does_not_start_without_its_audit() {
+fn the_server_stops_where_that_is_asked_for() {
     let disk = SimDisk::new();
     let lines = Arc::new(Lines::default());
     let engine = open_logging(&disk, lines.clone());
