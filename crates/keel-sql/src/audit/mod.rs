@@ -1,4 +1,4 @@
-//! Audits: who did what, in files that only who may look after the server reads.
+//! Audits: who did what, in files that the server reads back to those who may.
 //!
 //! ```text
 //!   what happens ── any audit on? ──no──► goes on (one load)
