@@ -26,6 +26,7 @@
 //! | [`modules`] | procedures, functions, triggers: from text to programs |
 //! | [`triggers`] | which triggers fire, in what order, inside which transaction; what events there are |
 //! | [`functions`], [`views`], [`procs`] | tables of session functions, system views, system procedures |
+//! | [`audit`] | audits: who did what, recorded before it goes on |
 //! | [`governor`] | what requests may use: resource pools, workload groups, who waits |
 //! | [`distributed`] | transactions that somebody else decides about: over several databases, XA's branches |
 //! | [`linked`] | other servers by name: their tables, queries and procedures, transactions that reach them |
@@ -41,6 +42,7 @@
 
 pub mod agent;
 pub mod api_cursor;
+pub mod audit;
 pub mod backup;
 mod cache;
 pub mod capture;

@@ -49,6 +49,11 @@ fn builtins() {
 }
 
 #[test]
+fn audit() {
+    area("audit");
+}
+
+#[test]
 fn snapshots() {
     area("snapshots");
 }

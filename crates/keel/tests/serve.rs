@@ -296,3 +296,40 @@ fn events_are_kept_in_files_and_sessions_start_with_the_server() {
     server.stop();
     std::fs::remove_dir_all(&data).unwrap();
 }
+
+#[test]
+fn audits_know_who_came_and_who_was_refused_also_after_a_kill() {
+    let data = std::env::temp_dir().join(format!("keel-audit-{}", std::process::id()));
+    let server = Running::start(&data);
+    let made = server.sql(&[
+        "-Q",
+        "CREATE SERVER AUDIT trail TO FILE (FILEPATH = N'audit') WITH (QUEUE_DELAY = 0);
+         CREATE SERVER AUDIT SPECIFICATION comings FOR SERVER AUDIT trail ADD (SUCCESSFUL_LOGIN_GROUP), ADD (FAILED_LOGIN_GROUP),
+         ADD (LOGOUT_GROUP), ADD (SERVER_STATE_CHANGE_GROUP) WITH (STATE = ON);
+         ALTER SERVER AUDIT trail WITH (STATE = ON)",
+    ]);
+    assert!(made.status.success(), "{}", told(&made));
+    assert!(told(&server.sql_as("stranger", "x", &["-Q", "SELECT 1"])).contains("18456"));
+    server.stop();
+    let server = Running::start(&data);
+    assert!(server.sql(&["-Q", "SELECT 1"]).status.success());
+    drop(server);
+    // What a kill in the middle of a write leaves behind.
+    let directory = data.join("log").join("audit");
+    let newest = std::fs::read_dir(&directory).unwrap().map(|e| e.unwrap().path()).max().unwrap();
+    let mut torn = std::fs::read(&newest).unwrap();
+    torn.extend_from_slice(b"500\n{\"event_time\":");
+    std::fs::write(&newest, torn).unwrap();
+    let server = Running::start(&data);
+    let query = "SELECT action_id, COUNT(*) AS n, MAX(server_principal_name) AS who, MAX(application_name) AS app
+        FROM sys.fn_get_audit_file('audit/*.sqlaudit', DEFAULT, DEFAULT) GROUP BY action_id ORDER BY action_id";
+    let seen = told(&server.sql(&["-h", "-1", "-Q", query]));
+    for line in ["AUSC 3", "LGIF 1 stranger keel sql", "LGIS 2 sa keel sql", "SVSD 1", "SVSR 2"] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let found = seen.lines().any(|l| l.split_whitespace().take(words.len()).eq(words.iter().copied()));
+        assert!(found, "{line}: {seen}");
+    }
+    assert!(seen.contains("skipping records"), "{seen}");
+    server.stop();
+    std::fs::remove_dir_all(&data).unwrap();
+}

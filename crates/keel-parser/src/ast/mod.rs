@@ -9,6 +9,7 @@
 #![allow(clippy::large_enum_variant, reason = "trees are built once; what nests deeply is boxed")]
 
 pub mod admin;
+pub mod audit;
 pub mod ddl;
 pub mod dml;
 pub mod event_session;
@@ -20,6 +21,7 @@ pub mod procedural;
 pub mod query;
 
 pub use admin::*;
+pub use audit::*;
 pub use ddl::*;
 pub use dml::*;
 pub use event_session::*;
@@ -388,8 +390,10 @@ pub enum StatementKind {
     /// CREATE, ALTER, DROP of FULLTEXT CATALOG, INDEX, STOPLIST
     FullText(Box<FullTextStatement>),
     EventSession(Box<EventSessionStatement>),
+    /// CREATE, ALTER, DROP of SERVER AUDIT and of audit specifications
+    Audit(Box<AuditStatement>),
     Governor(Box<GovernorStatement>),
-    /// CREATE/ALTER/DROP of object classes that are kept as name and options (server configuration, audits,
+    /// CREATE/ALTER/DROP of object classes that are kept as name and options (server configuration,
     /// credentials, …).
     Generic(Box<GenericStatement>),
 }

@@ -143,7 +143,7 @@ impl Parser<'_> {
 
     // ---- predicates ----
 
-    fn event_predicate(&mut self) -> Result<EventPredicate> {
+    pub(super) fn event_predicate(&mut self) -> Result<EventPredicate> {
         self.nested(|p| {
             let mut terms = vec![p.event_terms()?];
             while p.eat_kw(Kw::OR) {

@@ -10,6 +10,7 @@
 //! The grammar is split by subject, one file each; this file holds what they share: tokens, names, types, errors.
 
 mod administration;
+mod audit;
 mod availability;
 mod backup;
 mod cursor;

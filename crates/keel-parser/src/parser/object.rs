@@ -108,6 +108,9 @@ impl Parser<'_> {
         if self.eat_words(&["SECURITY", "POLICY"]) {
             return self.security_policy(false);
         }
+        if let Some(statement) = self.audit_statement("CREATE")? {
+            return Ok(statement);
+        }
         if self.eat_words(&["EVENT", "SESSION"]) {
             return self.event_session("CREATE");
         }
@@ -198,6 +201,9 @@ impl Parser<'_> {
         if self.eat_words(&["SECURITY", "POLICY"]) {
             return self.security_policy(true);
         }
+        if let Some(statement) = self.audit_statement("ALTER")? {
+            return Ok(statement);
+        }
         if self.eat_words(&["EVENT", "SESSION"]) {
             return self.event_session("ALTER");
         }
@@ -219,6 +225,9 @@ impl Parser<'_> {
             return Ok(statement);
         }
         if let Some(statement) = self.full_text_statement("DROP")? {
+            return Ok(statement);
+        }
+        if let Some(statement) = self.audit_statement("DROP")? {
             return Ok(statement);
         }
         if self.eat_words(&["EVENT", "SESSION"]) {

@@ -27,7 +27,7 @@ pub use object::{
 };
 pub(crate) use overlay::apply_op;
 pub use overlay::{CatalogOp, Overlay};
-pub use picture::{Named, ObjectRef, Picture, fold, module_kind_code, table_names, table_objects};
+pub use picture::{Named, ObjectRef, Picture, fold, id_of, module_kind_code, table_names, table_objects};
 pub use principal::{
     DB_OWNER, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_ROLES, FIXED_SERVER_ROLES, GROUP_PERMISSIONS,
     GUEST_USER, PERMISSIONS, PUBLIC, PermissionDef, PermissionState, PrincipalDef, Refusal,

@@ -3,6 +3,7 @@
 //! Key: class byte, then the id as four bytes big-endian. Row: JSON of the definition.
 
 use super::principal::PrincipalDef;
+use crate::audit::definition::SpecificationDef;
 use crate::capture::CaptureSettings;
 use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
 use keel_query::full_text::{FullTextCatalogDef, StoplistDef};
@@ -312,6 +313,8 @@ pub mod object_class {
     pub const FULL_TEXT_CATALOG: u8 = 13;
     /// Stop lists.
     pub const STOPLIST: u8 = 14;
+    /// Database audit specifications.
+    pub const DATABASE_AUDIT_SPECIFICATION: u8 = 15;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
@@ -338,6 +341,10 @@ pub mod object_class {
     pub const ENDPOINT: u8 = 50;
     /// In master: event sessions.
     pub const EVENT_SESSION: u8 = 53;
+    /// In master: server audits.
+    pub const AUDIT: u8 = 54;
+    /// In master: server audit specifications.
+    pub const AUDIT_SPECIFICATION: u8 = 55;
     /// In master: certificates.
     pub const CERTIFICATE: u8 = 51;
     /// In master: its master key.
@@ -381,6 +388,8 @@ pub enum CatalogObject {
     FullTextCatalog(Arc<FullTextCatalogDef>),
     /// A stop list.
     Stoplist(Arc<StoplistDef>),
+    /// A database audit specification.
+    AuditSpecification(Arc<SpecificationDef>),
 }
 
 impl CatalogObject {
@@ -402,6 +411,7 @@ impl CatalogObject {
             CatalogObject::Policy(d) => (object_class::POLICY, d.object_id),
             CatalogObject::FullTextCatalog(d) => (object_class::FULL_TEXT_CATALOG, d.catalog_id),
             CatalogObject::Stoplist(d) => (object_class::STOPLIST, d.stoplist_id),
+            CatalogObject::AuditSpecification(d) => (object_class::DATABASE_AUDIT_SPECIFICATION, d.id),
         };
         CatalogKey { class, id }
     }
@@ -440,6 +450,7 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::Policy(d) => serde_json::to_vec(&**d),
         CatalogObject::FullTextCatalog(d) => serde_json::to_vec(&**d),
         CatalogObject::Stoplist(d) => serde_json::to_vec(&**d),
+        CatalogObject::AuditSpecification(d) => serde_json::to_vec(&**d),
     };
     json.expect("definitions hold nothing that JSON cannot")
 }
@@ -467,6 +478,9 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
             CatalogObject::FullTextCatalog(serde_json::from_slice(json).map(Arc::new)?)
         }
         object_class::STOPLIST => CatalogObject::Stoplist(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::DATABASE_AUDIT_SPECIFICATION => {
+            CatalogObject::AuditSpecification(serde_json::from_slice(json).map(Arc::new)?)
+        }
         _ => return Ok(None),
     }))
 }

@@ -6,6 +6,7 @@ use super::object::{CatalogKey, CatalogObject, DatabaseSettings, PropertyDef, Sc
 use super::overlay::CatalogOp;
 use super::principal::PrincipalDef;
 use super::{DBO, GUEST, INFORMATION_SCHEMA, SYS};
+use crate::audit::definition::SpecificationDef;
 use hashbrown::{HashMap, HashSet};
 use keel_base::DatabaseId;
 use keel_query::catalog::{
@@ -82,6 +83,7 @@ pub struct Picture {
     policies: BTreeMap<ObjectId, Arc<PolicyDef>>,
     full_text_catalogs: BTreeMap<i32, Arc<FullTextCatalogDef>>,
     stoplists: BTreeMap<i32, Arc<StoplistDef>>,
+    audit_specifications: BTreeMap<i32, Arc<SpecificationDef>>,
     /// Indexed views by the tables that they are made of.
     indexed_views: BTreeMap<ObjectId, Vec<ObjectId>>,
     /// Version that brought a table or module as it is, of those changed since the catalog was read.
@@ -91,6 +93,19 @@ pub struct Picture {
     schema_names: HashMap<SmolStr, i32, foldhash::fast::RandomState>,
     /// Of the picture that a user sees: modules whose texts they may not read.
     hidden_texts: HashSet<ObjectId, foldhash::fast::RandomState>,
+}
+
+/// The `object_id` of what a name stands for.
+#[must_use]
+pub fn id_of(named: &Named) -> ObjectId {
+    match named {
+        Named::Table(t) => t.object_id,
+        Named::Module(m) => m.object_id,
+        Named::Synonym(s) => s.object_id,
+        Named::Sequence(s) => s.object_id,
+        Named::Policy(p) => p.object_id,
+        Named::Constraint(_, id) => *id,
+    }
 }
 
 impl Picture {
@@ -114,6 +129,7 @@ impl Picture {
             policies: BTreeMap::new(),
             full_text_catalogs: BTreeMap::new(),
             stoplists: BTreeMap::new(),
+            audit_specifications: BTreeMap::new(),
             indexed_views: BTreeMap::new(),
             changed: HashMap::default(),
             names: HashMap::default(),
@@ -229,6 +245,9 @@ impl Picture {
             CatalogObject::Stoplist(d) => {
                 self.stoplists.insert(d.stoplist_id, d);
             }
+            CatalogObject::AuditSpecification(d) => {
+                self.audit_specifications.insert(d.id, d);
+            }
         }
     }
 
@@ -290,6 +309,9 @@ impl Picture {
             }
             class::STOPLIST => {
                 self.stoplists.remove(&key.id);
+            }
+            class::DATABASE_AUDIT_SPECIFICATION => {
+                self.audit_specifications.remove(&key.id);
             }
             class::POLICY => {
                 if let Some(d) = self.policies.remove(&key.id) {
@@ -429,6 +451,11 @@ impl Picture {
     /// All stop lists by id.
     pub fn stoplists(&self) -> impl Iterator<Item = &Arc<StoplistDef>> {
         self.stoplists.values()
+    }
+
+    /// All audit specifications by id.
+    pub fn audit_specifications(&self) -> impl Iterator<Item = &Arc<SpecificationDef>> {
+        self.audit_specifications.values()
     }
 
     /// A stop list by name.

@@ -18,12 +18,22 @@ impl Runner<'_> {
         frame: &mut Frame,
         statement: &Statement,
     ) -> std::result::Result<(), Halt> {
-        if !self.info.unrestricted.get() {
-            self.check_definition(program, statement)?;
+        let audited = self.info.engine.audits.any();
+        if !self.info.unrestricted.get()
+            && let Err(e) = self.check_definition(program, statement)
+        {
+            if audited {
+                let events = self.events_of(program, statement);
+                self.audit_statement(program, statement, &events, false)?;
+            }
+            return Err(e.into());
         }
         if let StatementKind::BulkInsert(b) = &statement.kind {
             self.check_writable()?;
             self.begin_implicit()?;
+            if audited {
+                self.audit_statement(program, statement, &[], true)?;
+            }
             let rows = self.bulk_insert(program, b)?;
             self.info.error.set(0);
             self.info.row_count.set(rows);
@@ -31,8 +41,18 @@ impl Runner<'_> {
             return Ok(());
         }
         let events = self.events_of(program, statement);
+        // See the chapter of `audit`.
+        let before = self.info.unrestricted.get();
+        if audited && before {
+            self.audit_statement(program, statement, &events, true)?;
+        }
         let savepoint = self.savepoint("".into());
-        match self.administer_with(program, frame, statement, &events) {
+        let mut outcome = self.administer_with(program, frame, statement, &events);
+        if audited && !before {
+            let told = self.audit_ended(program, statement, &events, &outcome);
+            outcome = told.and(outcome);
+        }
+        match outcome {
             Ok(command) => {
                 self.statement_done(command)?;
                 Ok(())
@@ -132,6 +152,7 @@ impl Runner<'_> {
             StatementKind::Drop(d) if d.class == DropClass::Certificate => self.drop_certificates(d)?,
             StatementKind::Drop(d) if d.class == DropClass::MasterKey => self.drop_master_key()?,
             StatementKind::EventSession(s) => self.event_session(s)?,
+            StatementKind::Audit(a) => return self.audit_outside_transactions(a),
             StatementKind::Governor(g) => self.governor_statement(g)?,
             StatementKind::Generic(g) => {
                 return Err(errors::not_supported(format!("{} {}", g.verb, g.class)));
@@ -177,6 +198,7 @@ impl Runner<'_> {
             StatementKind::Partition(p) => self.partition_statement(program, frame, p)?,
             StatementKind::SecurityPolicy(p) => self.security_policy(program, p)?,
             StatementKind::FullText(f) => self.full_text_statement(program, frame, f)?,
+            StatementKind::Audit(a) => self.audit_in_transaction(program, a)?,
             StatementKind::CreateSchema(c) => self.create_schema(program, frame, c)?,
             StatementKind::AlterSchema(a) => self.alter_schema(program, a)?,
             StatementKind::CreateView(_)
@@ -210,6 +232,7 @@ fn changes_lists(kind: &StatementKind) -> bool {
         StatementKind::Partition(_)
         | StatementKind::SecurityPolicy(_)
         | StatementKind::FullText(_)
+        | StatementKind::Audit(_)
         | StatementKind::CreateSchema(_)
         | StatementKind::CreateType(_)
         | StatementKind::CreateUser(_)

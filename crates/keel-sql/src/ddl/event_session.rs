@@ -179,7 +179,7 @@ fn event_part(event: &ast::SessionEvent, id: i32) -> Result<EventPart> {
         }
         actions.push(pair);
     }
-    let predicate = event.predicate.as_ref().map(|p| predicate(p, found, &name)).transpose()?;
+    let predicate = event.predicate.as_ref().map(|p| predicate(p, info.columns, &name)).transpose()?;
     Ok(EventPart {
         id,
         package: "sqlserver".to_owned(),
@@ -250,13 +250,16 @@ fn whole(number: &Literal) -> Option<i128> {
 
 // ---- predicates ----
 
-fn predicate(p: &EventPredicate, event: Event, name: &str) -> Result<Predicate> {
+type Columns<'c> = &'c [(&'static str, Ty)];
+
+/// A condition over what has these columns; `name` is what messages call it.
+pub(super) fn predicate(p: &EventPredicate, columns: Columns<'_>, name: &str) -> Result<Predicate> {
     let all =
-        |terms: &[EventPredicate]| terms.iter().map(|t| predicate(t, event, name)).collect::<Result<_>>();
+        |terms: &[EventPredicate]| terms.iter().map(|t| predicate(t, columns, name)).collect::<Result<_>>();
     Ok(match p {
         EventPredicate::And(terms) => Predicate::And(all(terms)?),
         EventPredicate::Or(terms) => Predicate::Or(all(terms)?),
-        EventPredicate::Not(inner) => Predicate::Not(Box::new(predicate(inner, event, name)?)),
+        EventPredicate::Not(inner) => Predicate::Not(Box::new(predicate(inner, columns, name)?)),
         EventPredicate::Compare { source, op, value } => {
             let op = match op {
                 ast::CompareOp::Equal => Op::Equal,
@@ -266,13 +269,13 @@ fn predicate(p: &EventPredicate, event: Event, name: &str) -> Result<Predicate> 
                 ast::CompareOp::Greater => Op::Greater,
                 ast::CompareOp::GreaterOrEqual => Op::GreaterOrEqual,
             };
-            test(source, op, value, event, name)?
+            test(source, op, value, columns, name)?
         }
-        EventPredicate::Like { source, pattern } => test(source, Op::Like, pattern, event, name)?,
+        EventPredicate::Like { source, pattern } => test(source, Op::Like, pattern, columns, name)?,
         EventPredicate::Call { comparator, source, value } => {
             let missing = || errors::not_found("predicate compare", written(comparator));
             let (op, number) = Op::of_comparator(&comparator.name.text).ok_or_else(missing)?;
-            let test = test(source, op, value, event, name)?;
+            let test = test(source, op, value, columns, name)?;
             let fits = matches!(&test, Predicate::Test { value: Constant::Number(_), .. }) == number;
             if !fits {
                 return Err(errors::mismatching_types("event", name));
@@ -282,8 +285,14 @@ fn predicate(p: &EventPredicate, event: Event, name: &str) -> Result<Predicate> 
     })
 }
 
-fn test(source: &ObjectName, op: Op, value: &ast::Expr, event: Event, name: &str) -> Result<Predicate> {
-    let (found, ty) = find_source(source, event)?;
+fn test(
+    source: &ObjectName,
+    op: Op,
+    value: &ast::Expr,
+    columns: Columns<'_>,
+    name: &str,
+) -> Result<Predicate> {
+    let (found, ty) = find_source(source, columns)?;
     let value = constant(value).ok_or_else(|| errors::predicate_value(name, written(source)))?;
     // What a map's number stands for may be said instead of the number.
     let fits = match &value {
@@ -300,14 +309,14 @@ fn test(source: &ObjectName, op: Op, value: &ast::Expr, event: Event, name: &str
     Ok(Predicate::Test { source: found, op, value })
 }
 
-fn find_source(source: &ObjectName, event: Event) -> Result<(Source, Ty)> {
+fn find_source(source: &ObjectName, columns: Columns<'_>) -> Result<(Source, Ty)> {
     let missing = || errors::not_found("event attribute or predicate source", written(source));
     // Tools write `[sqlserver.database_name]`, too.
     let (package, name) = match (package(source), source.name.text.split_once('.')) {
         (None, Some((package, name))) => (Some(package), name),
         (package, _) => (package, source.name.text.as_str()),
     };
-    let column = event.info().columns.iter().find(|(c, _)| c.eq_ignore_ascii_case(name));
+    let column = columns.iter().find(|(c, _)| c.eq_ignore_ascii_case(name));
     let found = match package {
         None => match column {
             Some((column, _)) => Source::Column((*column).to_owned()),
@@ -325,7 +334,7 @@ fn find_source(source: &ObjectName, event: Event) -> Result<(Source, Ty)> {
             Source::Global(info.package.name.to_owned(), info.name.to_owned())
         }
     };
-    let ty = found.ty(event).ok_or_else(missing)?;
+    let ty = found.ty(columns).ok_or_else(missing)?;
     Ok((found, ty))
 }
 

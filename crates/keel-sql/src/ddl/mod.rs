@@ -9,6 +9,8 @@
 mod administer;
 mod alter;
 mod application_role;
+mod audit;
+mod audit_specification;
 mod binding;
 mod capture;
 mod change_tracking;

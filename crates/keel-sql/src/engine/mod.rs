@@ -167,6 +167,8 @@ pub struct Engine {
     shares_tempdb: AtomicBool,
     /// Event sessions that run.
     pub events: crate::events::Events,
+    /// Audits that run.
+    pub audits: crate::audit::Audits,
     governor: crate::governor::Governor,
     /// Transactions that somebody else decides about.
     pub(crate) distributed: crate::distributed::Distributed,
@@ -214,6 +216,7 @@ impl Engine {
             load: Load::default(),
             waitfor: Default::default(),
             events: crate::events::Events::default(),
+            audits: crate::audit::Audits::default(),
             governor: crate::governor::Governor::new(crate::clock::local_ticks(&*options.env.clock)),
             distributed: crate::distributed::Distributed::default(),
             linked: crate::linked::Linked::default(),
@@ -322,7 +325,8 @@ impl Engine {
         }
         self.sweep_snapshots(&databases);
         self.resolve_in_doubt();
-        self.begin_event_sessions()
+        self.begin_event_sessions()?;
+        self.begin_audits()
     }
 
     /// Removes what a restore or a seeding that was killed has left: directories of databases that were never complete, and are
@@ -694,6 +698,7 @@ impl Engine {
 
     /// Ends all work, checkpoints and closes every database.
     pub fn shutdown(&self) {
+        self.audit_server_state("SVSD", &Default::default(), &crate::events::actor::Nobody);
         self.sessions.cancel_all();
         for entry in self.databases().into_iter().rev() {
             if let Err(e) = entry.close() {
@@ -704,6 +709,7 @@ impl Engine {
                 ));
             }
         }
+        self.settle_audits();
     }
 }
 

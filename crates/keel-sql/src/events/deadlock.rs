@@ -36,7 +36,7 @@ struct Facts<'a> {
 
 impl Engine {
     /// Name of a database; empty when it is gone.
-    pub(super) fn database_name(&self, id: u32) -> String {
+    pub(crate) fn database_name(&self, id: u32) -> String {
         self.database_by_id(DatabaseId(id)).map(|entry| entry.name().to_string()).unwrap_or_default()
     }
 

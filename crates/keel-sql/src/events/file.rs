@@ -1,4 +1,4 @@
-//! Files of events (`.xel`).
+//! Files of events (`.xel`), and of audits (`.sqlaudit`): documents one after the other.
 //!
 //! ```text
 //!   file    "KEELXE1\n" record …
@@ -23,8 +23,15 @@ pub struct Files {
     /// Directory and name without number and extension.
     dir: PathBuf,
     base: String,
+    extension: String,
     size_max: u64,
     kept: usize,
+    /// Files are made durable before the next begins.
+    durable: bool,
+    /// No more files than this are made; 0: any number.
+    files_max: usize,
+    /// Files get their whole length when they begin.
+    reserves: bool,
     open: Option<(Arc<dyn File>, u64, PathBuf)>,
     last_number: u64,
 }
@@ -34,12 +41,31 @@ impl Files {
     #[must_use]
     pub fn new(disk: Arc<dyn Disk>, path: &Path, size_max: u64, kept: usize) -> Files {
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        let base = match name.rsplit_once('.') {
-            Some((base, _)) => base.to_owned(),
-            None => name,
+        let (base, extension) = match name.rsplit_once('.') {
+            Some((base, extension)) => (base.to_owned(), extension.to_owned()),
+            None => (name, "xel".to_owned()),
         };
         let dir = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        Files { disk, dir, base, size_max, kept, open: None, last_number: 0 }
+        let (durable, files_max, reserves, open, last_number) = (false, 0, false, None, 0);
+        Files { disk, dir, base, extension, size_max, kept, durable, files_max, reserves, open, last_number }
+    }
+
+    /// The same for an audit: no file is begun when there are `files_max` of them (0: always), files get their whole length when they begin
+    /// if it `reserves`, and what was written is durable when the next begins.
+    #[must_use]
+    pub fn for_audit(self, files_max: usize, reserves: bool) -> Files {
+        Files { durable: true, files_max, reserves, ..self }
+    }
+
+    /// Makes durable what was written.
+    pub fn sync(&self) -> io::Result<()> {
+        self.open.as_ref().map_or(Ok(()), |(file, ..)| file.sync_data())
+    }
+
+    /// Bytes written to the current file.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.open.as_ref().map_or(0, |(_, at, _)| *at)
     }
 
     /// The file that is written to.
@@ -51,10 +77,21 @@ impl Files {
     /// Begins a file; `number` grows from file to file.
     pub fn begin(&mut self, number: u64) -> io::Result<()> {
         self.disk.create_dir_all(&self.dir)?;
+        if self.files_max > 0 && self.numbered()?.len() >= self.files_max {
+            return Err(io::Error::other(format!("there are {} files already", self.files_max)));
+        }
         self.last_number = number.max(self.last_number + 1);
-        let path = self.dir.join(format!("{}_0_{}.xel", self.base, self.last_number));
+        let path = self.dir.join(format!("{}_0_{}.{}", self.base, self.last_number, self.extension));
         let file = self.disk.open(&path, OpenMode::CreateNew)?;
+        if self.reserves {
+            file.allocate(self.size_max)?;
+        }
         file.write_at(MAGIC, 0)?;
+        if self.durable {
+            self.sync()?;
+            file.sync_data()?;
+            self.disk.sync_dir(&self.dir)?;
+        }
         self.open = Some((file, MAGIC.len() as u64, path));
         self.remove_old()
     }
@@ -76,22 +113,25 @@ impl Files {
         Ok(())
     }
 
+    /// The files that there are, oldest first.
+    fn numbered(&self) -> io::Result<Vec<(u64, PathBuf)>> {
+        let number = |path: PathBuf| {
+            let name = path.file_name()?.to_str()?.to_owned();
+            let rest = name.strip_prefix(self.base.as_str())?.strip_prefix("_0_")?;
+            let number = rest.strip_suffix(self.extension.as_str())?.strip_suffix('.')?;
+            Some((number.parse().ok()?, path))
+        };
+        let mut numbered: Vec<(u64, PathBuf)> =
+            self.disk.list(&self.dir)?.into_iter().filter_map(number).collect();
+        numbered.sort();
+        Ok(numbered)
+    }
+
     fn remove_old(&self) -> io::Result<()> {
         if self.kept == 0 {
             return Ok(());
         }
-        let mut numbered: Vec<(u64, PathBuf)> = self
-            .disk
-            .list(&self.dir)?
-            .into_iter()
-            .filter_map(|path| {
-                let name = path.file_name()?.to_str()?.to_owned();
-                let number =
-                    name.strip_prefix(self.base.as_str())?.strip_prefix("_0_")?.strip_suffix(".xel")?;
-                Some((number.parse().ok()?, path))
-            })
-            .collect();
-        numbered.sort();
+        let numbered = self.numbered()?;
         let old = numbered.len().saturating_sub(self.kept);
         for (_, path) in &numbered[..old] {
             self.disk.remove(path)?;
@@ -107,9 +147,17 @@ pub struct Stored {
     pub offset: u64,
     /// The document.
     pub document: String,
+    /// Its bytes in the file.
+    bytes: usize,
 }
 
 impl Stored {
+    /// Where its record ends in its file.
+    fn end(&self) -> u64 {
+        let length = self.bytes as u64;
+        self.offset + length.to_string().len() as u64 + 1 + length + 1
+    }
+
     /// An attribute of its element: `name`, `timestamp`.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&str> {
@@ -139,6 +187,11 @@ fn fits(name: &[u8], pattern: &[u8]) -> bool {
 
 /// All documents of a file. `None` when it is not such a file.
 pub fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<Stored>>> {
+    Ok(bytes(disk, path)?.as_deref().and_then(documents))
+}
+
+/// The bytes of a file. `None` when it does not begin as one of events.
+fn bytes(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = disk.open(path, OpenMode::Read)?;
     let length = file.len()?;
     let mut bytes = Vec::new();
@@ -150,7 +203,27 @@ pub fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<Stored>>> {
             return Ok(None);
         }
     }
-    Ok(documents(&bytes))
+    Ok(Some(bytes))
+}
+
+/// Whether not even the beginning of a file has been written: the power went when it was made.
+fn has_no_beginning(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
+    let file = disk.open(path, OpenMode::Read)?;
+    let mut head = vec![0; MAGIC.len()];
+    let read = file.read_at(&mut head, 0)?;
+    Ok(read < MAGIC.len() || head.iter().all(|b| *b == 0))
+}
+
+/// The documents of a file, and where what is cut off begins, if something is: zeros behind the last are space that was reserved.
+pub fn read_to_torn(disk: &dyn Disk, path: &Path) -> io::Result<Option<(Vec<Stored>, Option<u64>)>> {
+    let found = bytes(disk, path)?.and_then(|bytes| Some((documents(&bytes)?, bytes)));
+    let Some((all, bytes)) = found else {
+        return Ok(has_no_beginning(disk, path)?.then(|| (Vec::new(), Some(0))));
+    };
+    let end = all.last().map_or(MAGIC.len() as u64, Stored::end);
+    let rest = bytes.get(usize::try_from(end).unwrap_or(usize::MAX)..).unwrap_or_default();
+    let torn = rest.iter().any(|b| *b != 0).then_some(end);
+    Ok(Some((all, torn)))
 }
 
 /// The documents in the bytes of a file. `None` when they are not of such a file.
@@ -160,7 +233,8 @@ pub fn documents(bytes: &[u8]) -> Option<Vec<Stored>> {
     let mut out = Vec::new();
     while let Some((document, behind)) = record(rest) {
         let offset = (bytes.len() - rest.len()) as u64;
-        out.push(Stored { offset, document: String::from_utf8_lossy(document).into_owned() });
+        let (bytes, document) = (document.len(), String::from_utf8_lossy(document).into_owned());
+        out.push(Stored { offset, document, bytes });
         rest = behind;
     }
     Some(out)
@@ -198,8 +272,8 @@ mod tests {
 
     #[test]
     fn attributes_are_those_of_the_element() {
-        let stored =
-            Stored { offset: 0, document: "<event name=\"x\" timestamp=\"t\"><data name=\"y\"/>".into() };
+        let document = "<event name=\"x\" timestamp=\"t\"><data name=\"y\"/>".to_owned();
+        let stored = Stored { offset: 0, bytes: document.len(), document };
         assert_eq!((stored.attribute("name"), stored.attribute("timestamp")), (Some("x"), Some("t")));
         assert_eq!(stored.attribute("package"), None);
     }

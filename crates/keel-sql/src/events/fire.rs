@@ -259,6 +259,7 @@ impl Info {
     /// A transaction begins, is committed, rolled back or marked: `state` is a key of
     /// [`TRANSACTION_STATE`](super::catalog::TRANSACTION_STATE).
     pub fn transaction_marked(&self, state: u32, name: &str) {
+        self.audit_transaction(state);
         if !self.engine.events.wants(Event::SqlTransaction) {
             return;
         }
@@ -289,6 +290,7 @@ impl Engine {
 
     /// A login failed: error 18456, with the reason that the client is not told.
     pub fn fire_failed_login(&self, attempt: &Attempt<'_>) {
+        self.audit_failed_login(attempt);
         if self.events.wants(Event::ErrorReported) {
             let fields = error_fields((18_456, 14, attempt.state), (false, true), attempt.text);
             self.events.fire(Event::ErrorReported, self.now_utc(), attempt, &fields);
@@ -374,7 +376,7 @@ fn name_of(program: &Program) -> Field {
 }
 
 /// A call as a statement: `exec dbo.p @a=1,@b=N'x',@c=@c output`.
-fn call_text(name: &str, parameters: &[RpcParam]) -> String {
+pub(crate) fn call_text(name: &str, parameters: &[RpcParam]) -> String {
     let mut out = format!("exec {name}");
     for (n, parameter) in parameters.iter().enumerate() {
         out.push(if n == 0 { ' ' } else { ',' });

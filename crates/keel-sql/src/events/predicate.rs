@@ -148,13 +148,12 @@ impl Op {
 }
 
 impl Source {
-    /// Its type, among the columns of an event; `None` when there is no such column.
+    /// Its type, where an event has these columns; `None` when there is no such column.
     #[must_use]
-    pub fn ty(&self, event: Event) -> Option<Ty> {
+    pub fn ty(&self, columns: &[(&str, Ty)]) -> Option<Ty> {
         match self {
             Source::Column(name) => {
-                let mut columns = event.info().columns.iter();
-                columns.find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, ty)| *ty)
+                columns.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, ty)| *ty)
             }
             Source::Global(package, name) => Action::named(package, name).map(|a| a.info().ty),
             Source::Counter => Some(Ty::UInt64),
@@ -283,13 +282,19 @@ impl Check {
     /// The condition for an event.
     #[must_use]
     pub fn of(predicate: &Predicate, event: Event) -> Check {
-        let all = |terms: &[Predicate]| terms.iter().map(|term| Check::of(term, event)).collect();
+        Check::over(predicate, event.info().columns)
+    }
+
+    /// The condition for what has these columns.
+    #[must_use]
+    pub fn over(predicate: &Predicate, columns: &[(&str, Ty)]) -> Check {
+        let all = |terms: &[Predicate]| terms.iter().map(|term| Check::over(term, columns)).collect();
         match predicate {
             Predicate::And(terms) => Check::And(all(terms)),
             Predicate::Or(terms) => Check::Or(all(terms)),
-            Predicate::Not(inner) => Check::Not(Box::new(Check::of(inner, event))),
+            Predicate::Not(inner) => Check::Not(Box::new(Check::over(inner, columns))),
             Predicate::Test { source, op, value } => {
-                let Some(ty) = source.ty(event) else { return Check::Never };
+                let Some(ty) = source.ty(columns) else { return Check::Never };
                 let pattern = match (op, value) {
                     (Op::Like, Constant::Text(text)) => {
                         collation::like::Pattern::compile(text, None, Collation::default()).ok()
@@ -299,8 +304,7 @@ impl Check {
                 let test = Test { op: *op, value: value.clone(), pattern, ty };
                 match source {
                     Source::Column(name) => {
-                        let mut columns = event.info().columns.iter();
-                        let at = columns.position(|(n, _)| n.eq_ignore_ascii_case(name));
+                        let at = columns.iter().position(|(n, _)| n.eq_ignore_ascii_case(name));
                         at.map_or(Check::Never, |at| Check::Column(at, test))
                     }
                     Source::Global(package, name) => {

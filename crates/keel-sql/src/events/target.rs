@@ -98,7 +98,9 @@ pub struct Surroundings<'a> {
     pub now: i64,
 }
 
-fn file_number(ticks: i64) -> u64 {
+/// The number of a file that begins then.
+#[must_use]
+pub fn file_number(ticks: i64) -> u64 {
     u64::try_from(ticks - FILETIME).unwrap_or_default()
 }
 

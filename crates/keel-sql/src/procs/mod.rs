@@ -101,6 +101,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_flush_log", server::sp_flush_log),
     p("sp_recompile", server::sp_recompile),
     p("sp_autostats", server::sp_autostats),
+    p("sp_audit_write", server::sp_audit_write),
     p("sp_addmessage", server::sp_addmessage),
     p("sp_dropmessage", server::sp_dropmessage),
     p("sp_addextendedproperty", properties::sp_addextendedproperty),

@@ -142,6 +142,17 @@ pub(super) fn sp_changedbowner(runner: &mut Runner<'_>, args: &[Argument]) -> Ou
     ok()
 }
 
+/// `sp_audit_write @user_defined_event_id, @succeeded, @user_defined_information`: for audits that have USER_DEFINED_AUDIT_GROUP.
+pub(super) fn sp_audit_write(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let id = number(args, "user_defined_event_id", 0)
+        .ok_or_else(|| errors::bad_parameter("user_defined_event_id"))?;
+    let id = i16::try_from(id).map_err(|_| errors::bad_parameter("user_defined_event_id"))?;
+    let succeeded = number(args, "succeeded", 1).ok_or_else(|| errors::bad_parameter("succeeded"))? != 0;
+    let text = string(args, "user_defined_information", 2).unwrap_or_default();
+    runner.info.audit_written(i32::from(id), succeeded, text.chars().take(4000).collect())?;
+    ok()
+}
+
 /// `sp_addmessage @msgnum, @severity, @msgtext, …`
 pub(super) fn sp_addmessage(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     runner.settings_only()?;
@@ -180,6 +191,7 @@ pub(super) fn sp_dropsrvrolemember(runner: &mut Runner<'_>, args: &[Argument]) -
 fn server_role(runner: &mut Runner<'_>, args: &[Argument], add: bool) -> Outcome {
     let login = string(args, "loginame", 0).unwrap_or_default();
     let role = string(args, "rolename", 1).unwrap_or_default();
+    runner.audit_server_role(&role, &login, add)?;
     runner.change_server_role(&role, &login, add)?;
     ok()
 }

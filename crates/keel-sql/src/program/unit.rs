@@ -81,6 +81,8 @@ pub struct Compiled {
     pub columns: Vec<crate::sink::ColumnMeta>,
     /// What whoever executes it must be allowed to do.
     pub needs: Vec<Need>,
+    /// What is read and run besides, which the owner of a view or function answers for: audits want to know.
+    pub answered: Vec<Need>,
     /// Tables it changes: locked, and the catalog checked again, before it runs.
     pub targets: Vec<(DatabaseId, ObjectId)>,
 }

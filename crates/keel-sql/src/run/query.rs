@@ -42,11 +42,19 @@ impl Runner<'_> {
             return Ok(InUse::Kept(compiled));
         }
         let compiled = self.find_unit(program, frame, unit)?;
-        if !self.info.unrestricted.get() {
-            self.authorize(program, &compiled.needs)?;
-        }
+        self.permit(program, &compiled.needs, &compiled.answered)?;
         self.txns.as_dyn().check_unchanged(&compiled.dependencies.objects)?;
         Ok(compiled)
+    }
+
+    /// Whether the session may do what takes these permissions: an error says no. Told to audits either way.
+    pub(super) fn permit(&mut self, program: &Program, needs: &[Need], answered: &[Need]) -> Result<()> {
+        let audited = self.info.engine.audits.any();
+        let may = if self.info.unrestricted.get() { Ok(()) } else { self.authorize(program, needs) };
+        if audited {
+            self.info.audit_accesses(&program.identity, needs, answered)?;
+        }
+        may
     }
 
     /// [`Info::authorize`]. A permission on the instance that is missing is named first (300), and then refused (297); only
@@ -124,9 +132,7 @@ impl Runner<'_> {
         unit: &Unit,
     ) -> Result<Arc<Compiled>> {
         let compiled = self.compile(program, frame, unit)?;
-        if !self.info.unrestricted.get() {
-            self.authorize(program, &compiled.needs)?;
-        }
+        self.permit(program, &compiled.needs, &compiled.answered)?;
         self.txns.as_dyn().check_unchanged(&compiled.dependencies.objects)?;
         Ok(Arc::new(compiled))
     }
@@ -181,13 +187,27 @@ impl Runner<'_> {
                 if let Some(change) = crate::linked::change::change_of(scope, &s.kind)? {
                     let (needs, dependencies) = (scope.needs.take(), scope.found.take());
                     let code = CompiledCode::Remote(Box::new(change));
-                    return Ok(Compiled { code, dependencies, columns, targets, needs });
+                    return Ok(Compiled {
+                        code,
+                        dependencies,
+                        columns,
+                        targets,
+                        needs,
+                        answered: scope.answered.take(),
+                    });
                 }
                 if let Some(instead) = super::instead::instead_of(scope, &s.kind)? {
                     let needs = needs_of(scope, &s.kind, None);
                     let dependencies = scope.found.take();
                     let code = CompiledCode::Instead(Box::new(instead));
-                    return Ok(Compiled { code, dependencies, columns, targets, needs });
+                    return Ok(Compiled {
+                        code,
+                        dependencies,
+                        columns,
+                        targets,
+                        needs,
+                        answered: scope.answered.take(),
+                    });
                 }
                 let plan = match &s.kind {
                     StatementKind::Select(select) => keel_query::compile_select(scope, select)?,
@@ -218,7 +238,8 @@ impl Runner<'_> {
             UnitSource::Expr(..) | UnitSource::Condition(_) => scope.needs.take(),
         };
         let dependencies = scope.found.take();
-        Ok(Compiled { code, dependencies, columns, targets, needs })
+        let answered = scope.answered.take();
+        Ok(Compiled { code, dependencies, columns, targets, needs, answered })
     }
 
     pub(crate) fn check_database_writable(&self, database: DatabaseId) -> Result<()> {

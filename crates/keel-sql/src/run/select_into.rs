@@ -74,12 +74,12 @@ impl Runner<'_> {
         };
         let scope = self.scope(program, frame);
         let plan = keel_query::compile_select(&scope, select)?;
-        let needs = scope.needs.take();
+        let (needs, answered) = (scope.needs.take(), scope.answered.take());
         let dependencies = scope.found.into_inner();
         self.txns.as_dyn().check_unchanged(&dependencies.objects)?;
         let name = plan.into_target().cloned().ok_or_else(|| errors::not_supported("SELECT INTO here"))?;
+        self.permit(program, &needs, &answered)?;
         if !self.info.unrestricted.get() {
-            self.authorize(program, &needs)?;
             self.may_select_into(&name)?;
         }
         let mut columns = plan.columns().to_vec();

@@ -84,12 +84,23 @@ impl Session {
         if self.info.enlisted.borrow().is_none() || self.info.transaction.borrow().count > 0 {
             return false;
         }
+        self.refuse(crate::distributed::errors::distributed_completed(), sink);
+        true
+    }
+
+    /// Whether the request cannot be run, because it has to be recorded and cannot be. Told then.
+    pub(super) fn refuse_unaudited(&mut self, text: &str, sink: &mut dyn ResultSink) -> bool {
+        let Err(e) = self.info.audit_batch_started(text) else { return false };
+        self.refuse(e, sink);
+        true
+    }
+
+    fn refuse(&mut self, e: Box<keel_types::SqlError>, sink: &mut dyn ResultSink) {
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
-        let e = errors::located(crate::distributed::errors::distributed_completed(), 1, None);
+        let e = errors::located(e, 1, None);
         runner.info.error.set(e.number);
         runner.report(&e);
         runner.final_done(true);
         self.end_request(sink);
-        true
     }
 }

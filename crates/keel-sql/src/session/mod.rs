@@ -45,6 +45,7 @@ pub use unsettled::Unsettled;
 use crate::config::USER_OPTIONS;
 use crate::engine::{DatabaseEntry, Engine, SessionShared, Traffic};
 use crate::errors;
+use crate::events::fire::call_text;
 use crate::hadr::{Access, ContainedGroup, Intent, access};
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner, called, run_rpc, use_database};
@@ -275,6 +276,7 @@ impl Session {
     /// 17892 when one refuses it: by an error, by ROLLBACK, or by returning rows; the connection must be closed then.
     pub fn log_on(&mut self, pooled: bool) -> Result<()> {
         self.fire_logon_triggers(pooled)?;
+        self.info.audit_login(pooled)?;
         self.info.logged_in(pooled);
         Ok(())
     }
@@ -320,7 +322,7 @@ impl Session {
             return;
         }
         let watched = self.info.batch_starting(text);
-        if self.refuse_completed(sink) {
+        if self.refuse_completed(sink) || self.refuse_unaudited(text, sink) {
             return;
         }
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
@@ -342,6 +344,7 @@ impl Session {
         self.end_request(sink);
         self.settle(sink);
         self.info.request_completed(watched);
+        self.info.audit_batch_completed(&text);
     }
 
     /// Returns when what the request has committed is durable: before its answer is sent to the end. All requests do that themselves but
@@ -378,13 +381,18 @@ impl Session {
             return;
         }
         let watched = self.info.call_starting(called(procedure), &parameters);
-        if self.refuse_completed(sink) {
+        let audited = self.info.engine.audits.any();
+        let text = if audited { call_text(called(procedure), &parameters) } else { String::new() };
+        if self.refuse_completed(sink) || audited && self.refuse_unaudited(&text, sink) {
             return;
         }
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
         run_rpc(&mut runner, procedure, parameters);
         self.end_request(sink);
         self.info.request_completed(watched);
+        if audited {
+            self.info.audit_batch_completed(&text);
+        }
     }
 
     fn begin_request(&mut self, text: &str) {
@@ -576,6 +584,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.info.logged_out();
+        self.info.audit_logout();
         self.txns.rollback();
         self.doom_enlisted(true);
         self.drop_global_tables();

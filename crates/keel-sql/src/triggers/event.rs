@@ -32,13 +32,16 @@ pub struct Event {
     database_name: Option<SmolStr>,
     /// The elements it adds.
     elements: String,
+    /// Names and texts of those that hold a text.
+    said: Vec<(SmolStr, SmolStr)>,
 }
 
 impl Event {
     fn of(kind: &str) -> Option<Event> {
         let kind = event_types::named(kind)?;
         let (database, database_name, newborn) = (None, None, None);
-        Some(Event { kind, database, announced: false, newborn, database_name, elements: String::new() })
+        let (elements, said) = (String::new(), Vec::new());
+        Some(Event { kind, database, announced: false, newborn, database_name, elements, said })
     }
 
     /// In a database.
@@ -76,7 +79,18 @@ impl Event {
     /// Adds an element.
     pub(crate) fn element(mut self, tag: &str, text: &str) -> Event {
         push_element(&mut self.elements, tag, text);
+        self.said.push((tag.into(), text.into()));
         self
+    }
+
+    /// The text of an element that it adds.
+    pub(crate) fn said(&self, tag: &str) -> Option<&str> {
+        self.said.iter().find(|(t, _)| t == tag).map(|(_, text)| text.as_str())
+    }
+
+    /// Name of the database it happens in or to.
+    pub(crate) fn database_name(&self) -> Option<&str> {
+        self.database_name.as_deref()
     }
 
     /// Adds an element that holds others, one for each text.

@@ -9,9 +9,10 @@ use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::program::Program;
 use crate::run::Runner;
 use keel_parser::ast::{
-    AlterRoleAction, AlterTable, AlterTableAction as Alter, AvailabilityGroupAction, ContentIndex, Drop,
-    DropClass, FullTextStatement, GovernorStatement, ModuleVerb, ObjectName, PartitionAction, Permission,
-    PermissionVerb, Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
+    AlterRoleAction, AlterTable, AlterTableAction as Alter, AuditAction, AuditSpecificationAction,
+    AuditStatement, AvailabilityGroupAction, ContentIndex, Drop, DropClass, FullTextStatement,
+    GovernorStatement, ModuleVerb, ObjectName, PartitionAction, Permission, PermissionVerb, Securable,
+    Statement, StatementKind as S, TableElement, TriggerTarget,
 };
 use keel_parser::lexer::{Tok, tokenize};
 use keel_query::catalog::{Catalog as _, DATABASE_TRIGGERS, ModuleDef, ModuleKind, SERVER_TRIGGERS};
@@ -126,6 +127,7 @@ impl Runner<'_> {
                 Event::server(kind).map(|e| e.object(&s.name.text, "AVAILABILITY GROUP"))
             }
             S::Governor(g) => governor_event(g),
+            S::Audit(a) => audit_event(a, &here),
             S::Drop(d) => return d.names.iter().filter_map(|n| self.dropped(program, &here, d, n)).collect(),
             _ => None,
         };
@@ -408,6 +410,33 @@ fn governor_event(s: &GovernorStatement) -> Option<Event> {
     }
 }
 
+fn audit_event(a: &AuditStatement, here: &Arc<DatabaseEntry>) -> Option<Event> {
+    let specification = |action: &AuditSpecificationAction| match action {
+        AuditSpecificationAction::Create { .. } => "CREATE",
+        AuditSpecificationAction::Alter { .. } => "ALTER",
+        AuditSpecificationAction::Drop => "DROP",
+    };
+    let (event, name, kind) = match a {
+        AuditStatement::Audit { name, action } => {
+            let verb = match action {
+                AuditAction::Create { .. } => "CREATE",
+                AuditAction::Drop => "DROP",
+                _ => "ALTER",
+            };
+            (Event::server(&format!("{verb}_SERVER_AUDIT")), name, "SERVER AUDIT")
+        }
+        AuditStatement::Specification { database: false, name, action } => {
+            let kind = format!("{}_SERVER_AUDIT_SPECIFICATION", specification(action));
+            (Event::server(&kind), name, "SERVER AUDIT SPECIFICATION")
+        }
+        AuditStatement::Specification { database: true, name, action } => {
+            let kind = format!("{}_DATABASE_AUDIT_SPECIFICATION", specification(action));
+            (Event::within(&kind, here), name, "DATABASE AUDIT SPECIFICATION")
+        }
+    };
+    Some(event?.object(&name.text, kind))
+}
+
 /// A trigger of a database or of the server.
 fn scoped_trigger(verb: &str, entry: &Arc<DatabaseEntry>, scope: i32, name: &ObjectName) -> Option<Event> {
     let kind = format!("{verb}_TRIGGER");
@@ -546,7 +575,7 @@ fn next_statement(text: &str, from: usize) -> usize {
 }
 
 /// The text without what follows `PASSWORD =`.
-fn masked(text: &str) -> String {
+pub(crate) fn masked(text: &str) -> String {
     let Ok(tokens) = tokenize(text, true) else { return String::new() };
     let mut out = String::with_capacity(text.len());
     let mut copied = 0;

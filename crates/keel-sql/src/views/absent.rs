@@ -233,11 +233,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("is_conversation_error", BIT), ("is_end_of_dialog", BIT), ("message_body", SqlType::VarBinary(Length::Max)),
         ("transmission_status", SqlType::NVarChar(Length::Limited(4000))), ("priority", TINY),
     ]),
-    // ---- encryption, audits, modules from outside ----
-    none("database_audit_specifications", &[
-        ("database_specification_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE), ("audit_guid", GUID),
-        ("is_state_enabled", BIT),
-    ]),
+    // ---- encryption, modules from outside ----
     none("extended_procedures", &[
         ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT), ("type", KIND),
         ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT), ("is_published", BIT),

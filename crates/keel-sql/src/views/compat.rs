@@ -100,10 +100,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("size_based_cleanup_mode", SMALL), ("size_based_cleanup_mode_desc", DESC), ("wait_stats_capture_mode", SMALL),
         ("wait_stats_capture_mode_desc", DESC), ("actual_state_additional_info", TEXT),
     ]),
-    none("dm_server_audit_status", &[
-        ("audit_id", INT), ("name", NAME), ("status", SMALL), ("status_desc", N256), ("status_time", SqlType::DateTime2(7)),
-        ("event_session_address", SID), ("audit_file_path", N256), ("audit_file_size", BIG),
-    ]),
     none("dm_os_server_diagnostics_log_configurations", &[("is_enabled", BIT), ("path", N256), ("max_size", INT), ("max_files", INT)]),
     none("index_resumable_operations", &[
         ("object_id", INT), ("index_id", INT), ("name", NAME), ("sql_text", TEXT), ("last_max_dop_used", SMALL),

@@ -1,4 +1,4 @@
-//! Views over what this server does not have, which management tools read to draw their trees and to script objects: audits,
+//! Views over what this server does not have, which management tools read to draw their trees and to script objects:
 //! semantic search, file tables, graph edges, selective XML indexes, schema collections' parts, external
 //! code and data, endpoints of other kinds. They have the product's columns and no rows; where a database or the server has a
 //! row by being one, it is there.
@@ -14,7 +14,6 @@ const N256: SqlType = SqlType::NVarChar(Length::Limited(256));
 const N260: SqlType = SqlType::NVarChar(Length::Limited(260));
 const N384: SqlType = SqlType::NVarChar(Length::Limited(384));
 const N776: SqlType = SqlType::NVarChar(Length::Limited(776));
-const N3000: SqlType = SqlType::NVarChar(Length::Limited(3000));
 const N4000: SqlType = SqlType::NVarChar(Length::Limited(4000));
 
 fn nothing(_: &ViewContext<'_>) -> Vec<Vec<Value>> {
@@ -25,42 +24,9 @@ const fn none(name: &'static str, columns: &'static [Column]) -> SystemView {
     SystemView { schema: "sys", name, columns, rows: nothing }
 }
 
-const AUDIT_DETAIL: &[Column] = &[
-    ("audit_action_id", SqlType::Char(4)),
-    ("audit_action_name", N256),
-    ("class", TINY),
-    ("class_desc", DESC),
-    ("major_id", INT),
-    ("minor_id", INT),
-    ("audited_principal_id", INT),
-    ("audited_result", DESC),
-    ("is_group", BIT),
-];
-
-const SERVER_DETAIL: &[Column] = &super::joined::<10>(&[("server_specification_id", INT)], AUDIT_DETAIL);
-const DATABASE_DETAIL: &[Column] = &super::joined::<10>(&[("database_specification_id", INT)], AUDIT_DETAIL);
-
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[
-    // ---- audits and classification ----
-    none("server_audits", &[
-        ("audit_id", INT), ("name", NAME), ("audit_guid", GUID), ("create_date", DATE), ("modify_date", DATE), ("principal_id", INT),
-        ("type", KIND), ("type_desc", DESC), ("on_failure", TINY), ("on_failure_desc", DESC), ("is_state_enabled", BIT),
-        ("queue_delay", INT), ("predicate", N3000), ("is_operator_audit", BIT),
-    ]),
-    none("server_file_audits", &[
-        ("audit_id", INT), ("name", NAME), ("audit_guid", GUID), ("create_date", DATE), ("modify_date", DATE), ("principal_id", INT),
-        ("type", KIND), ("type_desc", DESC), ("on_failure", TINY), ("on_failure_desc", DESC), ("is_state_enabled", BIT),
-        ("queue_delay", INT), ("predicate", N3000), ("max_file_size", BIG), ("max_rollover_files", INT), ("max_files", INT),
-        ("reserve_disk_space", BIT), ("log_file_path", N260), ("log_file_name", N260), ("retention_days", INT),
-        ("is_operator_audit", BIT),
-    ]),
-    none("server_audit_specifications", &[
-        ("server_specification_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE), ("audit_guid", GUID),
-        ("is_state_enabled", BIT),
-    ]),
-    none("server_audit_specification_details", SERVER_DETAIL),
-    none("database_audit_specification_details", DATABASE_DETAIL),
+    // ---- classification ----
     none("sensitivity_classifications", &[
         ("class", INT), ("class_desc", SqlType::VarChar(Length::Limited(128))), ("major_id", INT), ("minor_id", INT), ("label", NAME),
         ("label_id", NAME), ("information_type", NAME), ("information_type_id", NAME), ("rank", INT),

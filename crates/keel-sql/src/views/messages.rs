@@ -73,6 +73,7 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
         .iter()
         .chain(hadr::errors::RAISED)
         .chain(crate::events::errors::RAISED)
+        .chain(crate::audit::errors::RAISED)
         .chain(crate::governor::errors::RAISED)
         .chain(crate::distributed::errors::RAISED)
         .chain(crate::linked::errors::RAISED)

@@ -6,6 +6,7 @@
 
 mod absent;
 mod agent;
+mod audit;
 mod backups;
 mod bulk;
 mod capture;
@@ -162,7 +163,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 47] {
+fn groups() -> [&'static [SystemView]; 48] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -204,6 +205,7 @@ fn groups() -> [&'static [SystemView]; 47] {
         plans::VIEWS,
         traces::VIEWS,
         events::VIEWS,
+        audit::VIEWS,
         bulk::VIEWS,
         triggers::VIEWS,
         agent::VIEWS,

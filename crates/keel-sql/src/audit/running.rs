@@ -1,0 +1,135 @@
+//! An audit that runs: its condition, and where its records go.
+//!
+//! A record is written before who caused it goes on. With QUEUE_DELAY = 0 it is on the disk by then; otherwise it is with the operating
+//! system, and on the disk with the first record that comes QUEUE_DELAY after it, or when the audit stops.
+
+use super::definition::{AuditDef, Destination, OnFailure, guid_text};
+use super::errors;
+use super::record::{COLUMNS, Record};
+use crate::events::actor::Actor;
+use crate::events::file::Files;
+use crate::events::predicate::Check;
+use crate::events::target::{Surroundings, file_number};
+use parking_lot::Mutex;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Extension of files of audits.
+pub const EXTENSION: &str = "sqlaudit";
+/// Ticks in a millisecond.
+const TICKS_MS: i64 = 10_000;
+
+/// An audit that runs.
+pub struct Running {
+    /// As it was started.
+    pub definition: AuditDef,
+    /// When it was started, UTC ticks.
+    pub since: i64,
+    check: Option<Check>,
+    target: Mutex<Target>,
+}
+
+struct Target {
+    /// `None`: the error log.
+    files: Option<Files>,
+    path: PathBuf,
+    /// When what was written was last made durable.
+    synced: i64,
+    /// The last record could not be written, and the error log says so.
+    failing: bool,
+}
+
+/// What a record that could not be written means for who caused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is written, or lost and nobody minds.
+    GoesOn,
+    /// What happens must fail.
+    Fails,
+    /// The server has to stop.
+    Stops,
+}
+
+/// Where the files of an audit are, and how they begin.
+#[must_use]
+pub fn file_path(dir: &std::path::Path, definition: &AuditDef, path: &str) -> PathBuf {
+    let barred = |c: char| matches!(c, '/' | '\\' | '\0' | '*');
+    let name: String = definition.name.chars().map(|c| if barred(c) { '_' } else { c }).collect();
+    dir.join(path).join(format!("{name}_{}.{EXTENSION}", guid_text(&definition.guid)))
+}
+
+impl Running {
+    /// Begins its first file. The error is what the system says of it.
+    pub fn start(definition: AuditDef, around: &Surroundings<'_>) -> std::io::Result<Running> {
+        let check = definition.predicate.as_ref().map(|(p, _)| Check::over(p, COLUMNS));
+        let mut target = Target { files: None, path: PathBuf::new(), synced: around.now, failing: false };
+        if let Destination::File { path, size_max, rollover, files_max, reserve } = &definition.to {
+            target.path = file_path(around.dir, &definition, path);
+            let kept = if *files_max > 0 { 0 } else { (*rollover as usize).saturating_add(1) };
+            let files = Files::new(Arc::clone(around.disk), &target.path, *size_max, kept);
+            let mut files = files.for_audit(*files_max as usize, *reserve);
+            files.begin(file_number(around.now))?;
+            target.files = Some(files);
+        }
+        Ok(Running { definition, since: around.now, check, target: Mutex::new(target) })
+    }
+
+    /// Whether its condition lets a record in.
+    #[must_use]
+    pub fn wants(&self, record: &Record, actor: &dyn Actor) -> bool {
+        self.check.as_ref().is_none_or(|check| check.holds(actor, &record.fields()))
+    }
+
+    /// Writes a record.
+    pub fn take(&self, record: &Record, log: &dyn crate::engine::ServerLog) -> Outcome {
+        let mut target = self.target.lock();
+        let Some(files) = &mut target.files else {
+            log.write(&record.line());
+            return Outcome::GoesOn;
+        };
+        let delay = i64::from(self.definition.queue_delay_ms) * TICKS_MS;
+        let written = files.append(&record.document(), file_number(record.event_time));
+        let due = record.event_time - target.synced >= delay;
+        let written = written.and_then(|()| match &target.files {
+            Some(files) if due => files.sync(),
+            _ => Ok(()),
+        });
+        match written {
+            Ok(()) => {
+                target.failing = false;
+                if due {
+                    target.synced = record.event_time;
+                }
+                Outcome::GoesOn
+            }
+            Err(e) => {
+                if !std::mem::replace(&mut target.failing, true) {
+                    let told = errors::cannot_write(target.path.display());
+                    log.write(&format!("Error: {}, Severity: {}, State: 1.", told.number, told.severity));
+                    log.write(&format!("{} {e}", told.message));
+                }
+                match self.definition.on_failure {
+                    OnFailure::Continue => Outcome::GoesOn,
+                    OnFailure::FailOperation => Outcome::Fails,
+                    OnFailure::Shutdown => Outcome::Stops,
+                }
+            }
+        }
+    }
+
+    /// Makes all durable that was written.
+    pub fn settle(&self) {
+        if let Some(files) = &self.target.lock().files {
+            // Whoever minds a lost record has QUEUE_DELAY = 0.
+            let _ = files.sync();
+        }
+    }
+
+    /// The file that is written to, and its length; whether the last record was lost.
+    #[must_use]
+    pub fn status(&self) -> (Option<(PathBuf, u64)>, bool) {
+        let target = self.target.lock();
+        let file = target.files.as_ref().and_then(|f| Some((f.current()?.to_owned(), f.length())));
+        (file, target.failing)
+    }
+}

@@ -1,0 +1,157 @@
+//! Audits whose files cannot be written, or are cut off.
+#![allow(clippy::unwrap_used)]
+mod common;
+
+use common::{connect, open, open_logging, run, well};
+use keel_base::env::sim::{SimDisk, Tear};
+use keel_sql::{ServerLog, Session};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+#[derive(Default)]
+struct Lines(Mutex<String>);
+
+impl ServerLog for Lines {
+    fn write(&self, text: &str) {
+        let mut all = self.0.lock();
+        all.push_str(text);
+        all.push('\n');
+    }
+}
+
+/// An audit of the inserts into `t`, with these options.
+fn audited(session: &mut Session, options: &str) {
+    well(session, "create table t (id int primary key)");
+    well(session, &format!("create server audit trail to file (filepath = '/audit/') with ({options})"));
+    well(
+        session,
+        "create server audit specification s for server audit trail add (schema_object_access_group), add (schema_object_change_group) with (state = on)",
+    );
+    well(session, "alter server audit trail with (state = on)");
+}
+
+const RECORDED: &str =
+    "select count(*) as n from sys.fn_get_audit_file('/audit/*', default, default) where action_id = 'IN'";
+
+#[test]
+fn a_statement_that_cannot_be_recorded_fails_where_that_is_asked_for() {
+    let disk = SimDisk::new();
+    let lines = Arc::new(Lines::default());
+    let engine = open_logging(&disk, lines.clone());
+    let mut session = connect(&engine);
+    audited(&mut session, "queue_delay = 0, on_failure = fail_operation");
+    well(&mut session, "insert t values (1)");
+    for statement in
+        ["insert t values (2)", "create table u (id int)", "drop table t", "exec ('insert t values (3)')"]
+    {
+        disk.fail_nth(1);
+        let said = run(&mut session, statement);
+        assert!(said.contains("Msg 33239"), "{statement}: {said}");
+        assert!(!disk.fault_pending());
+    }
+    well(&mut session, "insert t values (4)");
+    assert!(well(&mut session, "select id from t").contains("1\n4"), "nothing else has happened");
+    assert!(run(&mut session, "select * from u").contains("Msg 208"));
+    assert!(well(&mut session, RECORDED).contains("\n2\n"));
+    let told = lines.0.lock().clone();
+    assert_eq!(told.matches("SQL Server Audit could not write to file").count(), 1, "{told}");
+}
+
+#[test]
+fn a_record_that_is_lost_stops_nobody_who_does_not_mind() {
+    let disk = SimDisk::new();
+    let lines = Arc::new(Lines::default());
+    let engine = open_logging(&disk, lines.clone());
+    let mut session = connect(&engine);
+    audited(&mut session, "queue_delay = 0");
+    disk.fail_nth(1);
+    well(&mut session, "insert t values (1)");
+    assert!(!disk.fault_pending());
+    assert!(well(&mut session, "select status_desc from sys.dm_server_audit_status").contains("FAILED"));
+    well(&mut session, "insert t values (2)");
+    assert!(well(&mut session, "select status_desc from sys.dm_server_audit_status").contains("STARTED"));
+    assert!(well(&mut session, RECORDED).contains("\n1\n"));
+    assert!(lines.0.lock().contains("Error: 33202, Severity: 17, State: 1."));
+}
+
+#[test]
+fn the_server_stops_where_that_is_asked_for() {
+    let disk = SimDisk::new();
+    let lines = Arc::new(Lines::default());
+    let engine = open_logging(&disk, lines.clone());
+    let stopped = Arc::new(AtomicU32::new(0));
+    let stops = Arc::clone(&stopped);
+    engine.on_shutdown(Box::new(move |no_wait| {
+        assert!(no_wait);
+        stops.fetch_add(1, Ordering::Relaxed);
+    }));
+    let mut session = connect(&engine);
+    audited(&mut session, "queue_delay = 0, on_failure = shutdown");
+    disk.fail_nth(1);
+    assert!(run(&mut session, "insert t values (1)").contains("Msg 33239"));
+    assert_eq!(stopped.load(Ordering::Relaxed), 1);
+    assert!(lines.0.lock().contains("The server was stopped because SQL Server Audit 'trail'"));
+    assert!(well(&mut session, "select count(*) as n from t").contains("\n0\n"));
+}
+
+#[test]
+fn what_a_power_cut_leaves_is_read_and_the_rest_is_passed_over() {
+    for seed in 0..24 {
+        let disk = SimDisk::new();
+        let engine = open(&disk);
+        let mut session = connect(&engine);
+        audited(&mut session, "queue_delay = 0");
+        well(&mut session, "insert t values (1), (2)");
+        well(
+            &mut session,
+            "create server audit lazy to file (filepath = '/lazy/', maxsize = 2 MB) with (queue_delay = 2000000000)",
+        );
+        well(
+            &mut session,
+            "create server audit specification l for server audit lazy add (schema_object_access_group) with (state = on)",
+        );
+        well(&mut session, "alter server audit lazy with (state = on)");
+        for n in 3..20 {
+            well(&mut session, &format!("insert t values ({n})"));
+        }
+        let tear = match seed {
+            0 => Tear::LoseAll,
+            1 => Tear::KeepAll,
+            seed => Tear::Random(seed),
+        };
+        let after = disk.crash(tear);
+        drop(session);
+        let engine = open(&after);
+        let mut session = connect(&engine);
+        assert!(well(&mut session, RECORDED).contains("\n18\n"), "{tear:?}");
+        let said =
+            run(&mut session, "select count(*) as n from sys.fn_get_audit_file('/lazy/*', default, default)");
+        assert!(!said.contains("Msg 33201") && said.contains("(1 row)"), "{tear:?}: {said}");
+        if tear == Tear::KeepAll {
+            assert!(said.contains("\n19\n"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn files_roll_over_and_the_oldest_go() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    let mut session = connect(&engine);
+    well(
+        &mut session,
+        "create server audit trail to file (filepath = '/audit/', maxsize = 2 MB, max_rollover_files = 2, reserve_disk_space = on)",
+    );
+    well(
+        &mut session,
+        "create server audit specification s for server audit trail add (user_defined_audit_group) with (state = on)",
+    );
+    well(&mut session, "alter server audit trail with (state = on)");
+    let much = "declare @n int = 0, @text nvarchar(4000) = replicate(N'x', 4000)
+        while @n < 3000 begin set @n += 1 exec sp_audit_write @n, 1, @text end";
+    well(&mut session, much);
+    let files = "select count(distinct file_name) as files, max(user_defined_event_id) as last_ from sys.fn_get_audit_file('/audit/*', default, default)";
+    let said = well(&mut session, files);
+    assert!(said.contains("3     | 3000"), "{said}");
+}
