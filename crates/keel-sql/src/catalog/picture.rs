@@ -1,5 +1,6 @@
 //! An immutable picture of one database's objects, with the lookups that binders and system views need.
 
+mod keys;
 mod seen;
 
 use super::object::{CatalogKey, CatalogObject, DatabaseSettings, PropertyDef, SchemaDef};
@@ -82,6 +83,7 @@ pub struct Picture {
     policies: BTreeMap<ObjectId, Arc<PolicyDef>>,
     full_text_catalogs: BTreeMap<i32, Arc<FullTextCatalogDef>>,
     stoplists: BTreeMap<i32, Arc<StoplistDef>>,
+    keys: Arc<keys::Keys>,
     /// Indexed views by the tables that they are made of.
     indexed_views: BTreeMap<ObjectId, Vec<ObjectId>>,
     /// Version that brought a table or module as it is, of those changed since the catalog was read.
@@ -114,6 +116,7 @@ impl Picture {
             policies: BTreeMap::new(),
             full_text_catalogs: BTreeMap::new(),
             stoplists: BTreeMap::new(),
+            keys: Arc::default(),
             indexed_views: BTreeMap::new(),
             changed: HashMap::default(),
             names: HashMap::default(),
@@ -229,6 +232,16 @@ impl Picture {
             CatalogObject::Stoplist(d) => {
                 self.stoplists.insert(d.stoplist_id, d);
             }
+            CatalogObject::MasterKey(d) => Arc::make_mut(&mut self.keys).master = Some(d),
+            CatalogObject::Certificate(d) => {
+                Arc::make_mut(&mut self.keys).certificates.insert(d.id, d);
+            }
+            CatalogObject::AsymmetricKey(d) => {
+                Arc::make_mut(&mut self.keys).asymmetric.insert(d.id, d);
+            }
+            CatalogObject::SymmetricKey(d) => {
+                Arc::make_mut(&mut self.keys).symmetric.insert(d.id, d);
+            }
         }
     }
 
@@ -290,6 +303,9 @@ impl Picture {
             }
             class::STOPLIST => {
                 self.stoplists.remove(&key.id);
+            }
+            class::MASTER_KEY | class::CERTIFICATE | class::ASYMMETRIC_KEY | class::SYMMETRIC_KEY => {
+                self.remove_key(key);
             }
             class::POLICY => {
                 if let Some(d) = self.policies.remove(&key.id) {

@@ -34,6 +34,7 @@ mod hadr_states;
 mod indexes;
 mod information_schema;
 mod io;
+mod keys;
 mod linked;
 mod locks;
 mod machine;
@@ -162,7 +163,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 47] {
+fn groups() -> [&'static [SystemView]; 48] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -189,6 +190,7 @@ fn groups() -> [&'static [SystemView]; 47] {
         server::VIEWS,
         machine::VIEWS,
         endpoints::VIEWS,
+        keys::VIEWS,
         mirroring::VIEWS,
         hadr::VIEWS,
         hadr_states::VIEWS,
