@@ -52,7 +52,8 @@ fn another_instance_opens_the_master_key_with_its_password_and_both_then_open_it
     let mut session = connect(&engine);
     well(&mut session, SHOP);
     well(&mut session, "BACKUP DATABASE shop TO DISK = 'shop.bak'");
-    let backup = files_below(&disk, Path::new("/data")).into_iter().find(|p| p.ends_with("shop.bak")).unwrap();
+    let backup =
+        files_below(&disk, Path::new("/data")).into_iter().find(|p| p.ends_with("shop.bak")).unwrap();
     copy(&disk, &other, &backup);
 
     let theirs = open(&other);
@@ -91,9 +92,15 @@ fn no_key_lies_on_the_disk_as_it_is() {
     let engine = open(&disk);
     let mut session = connect(&engine);
     well(&mut session, SHOP);
-    well(&mut session, "CREATE ASYMMETRIC KEY a WITH ALGORITHM = RSA_2048; CHECKPOINT; BACKUP DATABASE shop TO DISK = 'shop.bak'");
+    well(
+        &mut session,
+        "CREATE ASYMMETRIC KEY a WITH ALGORITHM = RSA_2048; CHECKPOINT; BACKUP DATABASE shop TO DISK = 'shop.bak'",
+    );
     well(&mut session, "BACKUP MASTER KEY TO FILE = '/data/shop.key' ENCRYPTION BY PASSWORD = 'File-Word-1'");
-    well(&mut session, "BACKUP CERTIFICATE c TO FILE = '/data/c.cer' WITH PRIVATE KEY (FILE = '/data/c.pvk', ENCRYPTION BY PASSWORD = 'File-Word-1')");
+    well(
+        &mut session,
+        "BACKUP CERTIFICATE c TO FILE = '/data/c.cer' WITH PRIVATE KEY (FILE = '/data/c.pvk', ENCRYPTION BY PASSWORD = 'File-Word-1')",
+    );
     let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     // The key of the symmetric key, texts that make it, passwords, and how every private key begins.
     let key = {

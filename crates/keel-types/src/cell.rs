@@ -15,7 +15,9 @@
 
 use aes::{Aes128, Aes192, Aes256};
 use cbc::cipher::block_padding::Pkcs7;
-use cbc::cipher::{BlockCipher, BlockDecrypt, BlockDecryptMut, BlockEncrypt, BlockEncryptMut, InnerIvInit, KeyInit};
+use cbc::cipher::{
+    BlockCipher, BlockDecrypt, BlockDecryptMut, BlockEncrypt, BlockEncryptMut, InnerIvInit, KeyInit,
+};
 use cbc::{Decryptor, Encryptor};
 use des::{TdesEde2, TdesEde3};
 use serde::{Deserialize, Serialize};
@@ -127,7 +129,8 @@ fn decrypt<C: BlockDecrypt + BlockCipher + KeyInit>(
 
 /// The digest of a text with an authenticator.
 fn digest(text: &[u8], authenticator: Option<&[u8]>) -> Vec<u8> {
-    authenticator.map_or_else(Vec::new, |with| Sha1::new().chain_update(text).chain_update(with).finalize().to_vec())
+    authenticator
+        .map_or_else(Vec::new, |with| Sha1::new().chain_update(text).chain_update(with).finalize().to_vec())
 }
 
 /// Version, what the chaining begins with, and the encrypted message. `None` when the text is longer than a message holds, or a length is not

@@ -1,9 +1,7 @@
 //! DBCC, KILL, keys of databases, and the classes of objects kept as name and options.
 
 use super::Parser;
-use crate::ast::{
-    DatabaseEncryptionKey, Dbcc, Encryptor, Expr, GenericStatement, Kill, StatementKind,
-};
+use crate::ast::{DatabaseEncryptionKey, Dbcc, Encryptor, Expr, GenericStatement, Kill, StatementKind};
 use crate::error::Result;
 use crate::keyword::Kw;
 use crate::lexer::Tok;

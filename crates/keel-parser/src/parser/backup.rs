@@ -2,8 +2,7 @@
 
 use super::Parser;
 use crate::ast::{
-    Backup, BackupDevice, DeviceName, NameOrVariable, Opt, OptValue, Restore,
-    RestoreKind, StatementKind,
+    Backup, BackupDevice, DeviceName, NameOrVariable, Opt, OptValue, Restore, RestoreKind, StatementKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;

@@ -266,8 +266,7 @@ impl Parser<'_> {
             self.expect_word("CERTIFICATE")?;
         }
         let name = self.ident()?;
-        let password =
-            if self.eat_words(&["WITH", "PASSWORD"]) { Some(self.password_text()?) } else { None };
+        let password = if self.eat_words(&["WITH", "PASSWORD"]) { Some(self.password_text()?) } else { None };
         Ok(match asymmetric {
             true => Protector::AsymmetricKey(name, password),
             false => Protector::Certificate(name, password),

@@ -686,7 +686,15 @@ fn typed(name: &str, args: Vec<Expr>, params: &[SqlType]) -> Result<Vec<Expr>> {
         if ty.is_binary() && !taken {
             return Err(keel_types::raise::bad_argument_type(arg.ty, at + 1, name));
         }
-        Ok(cast_to(arg, *ty))
+        // Texts become bytes as CONVERT makes them.
+        let (from, mut converted) = (arg.ty, cast_to(arg, *ty));
+        if let ExprKind::Cast(cast) = &mut converted.kind
+            && ty.is_binary()
+            && from.is_string()
+        {
+            cast.explicit = true;
+        }
+        Ok(converted)
     };
     args.into_iter().zip(params).enumerate().map(one).collect()
 }

@@ -33,8 +33,7 @@ use keel_group::{
 };
 use keel_sql::Engine;
 use keel_sql::hadr::{
-    self, Caller, EndpointAddress, EndpointSpec, Hadr, HadrCommand, HadrState, HealthEvent,
-    errors,
+    self, Caller, EndpointAddress, EndpointSpec, Hadr, HadrCommand, HadrState, HealthEvent, errors,
 };
 use keel_types::SqlError;
 use parking_lot::Mutex;

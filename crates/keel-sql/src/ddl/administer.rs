@@ -218,14 +218,15 @@ fn changes_lists(kind: &StatementKind) -> bool {
         | StatementKind::AlterAuthorization(_) => true,
         StatementKind::Key(k) => !crate::keys::changes_nothing(k),
         StatementKind::Drop(d) => {
-            crate::keys::drops(&d.class) || matches!(
-                d.class,
-                DropClass::Schema
-                    | DropClass::Type
-                    | DropClass::User
-                    | DropClass::Role
-                    | DropClass::SecurityPolicy
-            )
+            crate::keys::drops(&d.class)
+                || matches!(
+                    d.class,
+                    DropClass::Schema
+                        | DropClass::Type
+                        | DropClass::User
+                        | DropClass::Role
+                        | DropClass::SecurityPolicy
+                )
         }
         _ => false,
     }

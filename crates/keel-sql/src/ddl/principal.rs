@@ -2,8 +2,8 @@
 
 use crate::catalog::{
     CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, GROUP_PERMISSIONS,
-    KEY_PERMISSIONS, Named,
-    PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, fold, object_class,
+    KEY_PERMISSIONS, Named, PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
+    fold, object_class,
 };
 use crate::engine::{DatabaseEntry, LoginRecord};
 use crate::errors;

@@ -112,6 +112,9 @@ impl Runner<'_> {
         }
         let found = self.asymmetric_key_for(entry, name, "CONTROL", "drop")?;
         self.refuse_used_asymmetric_key(entry, &found)?;
-        self.change(entry, CatalogOp::Remove(CatalogKey { class: object_class::ASYMMETRIC_KEY, id: found.id }))
+        self.change(
+            entry,
+            CatalogOp::Remove(CatalogKey { class: object_class::ASYMMETRIC_KEY, id: found.id }),
+        )
     }
 }

@@ -112,9 +112,7 @@ impl Runner<'_> {
 
     fn imported_certificate(&self, from: &Opt, private_key: &[Opt]) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
         let certificate = match (from.name.as_str(), &from.value) {
-            ("FILE", value) => {
-                self.read_key_file(value.text().unwrap_or("")).ok_or_else(errors::bad_file)?
-            }
+            ("FILE", value) => self.read_key_file(value.text().unwrap_or("")).ok_or_else(errors::bad_file)?,
             ("BINARY", OptValue::Number(ast::Literal::Binary(bytes))) => bytes.to_vec(),
             _ => return Err(refused(&format!("CREATE CERTIFICATE FROM {}", from.name))),
         };

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// `symmetric_key_id` of a database's master key.
 pub const MASTER_KEY_ID: i32 = 101;
+/// What the catalog calls a database's master key.
+pub const MASTER_KEY_NAME: &str = "##MS_DatabaseMasterKey##";
 /// The first id of a key or certificate that somebody made.
 pub const FIRST_KEY: i32 = 256;
 

@@ -55,7 +55,11 @@ fn symmetric_named(info: &Info, args: &[Value]) -> Option<Arc<SymmetricKeyDef>> 
 }
 
 /// A certificate by id that the session has a permission on; without one, that it sees.
-fn certificate(info: &Info, id: Option<i64>, permission: Option<&str>) -> Option<(Entry, Arc<CertificateDef>)> {
+fn certificate(
+    info: &Info,
+    id: Option<i64>,
+    permission: Option<&str>,
+) -> Option<(Entry, Arc<CertificateDef>)> {
     let entry = info.current_database();
     let id = i32::try_from(id?).ok()?;
     let found = Arc::clone(info.picture(&entry).certificate(id)?);
@@ -65,7 +69,11 @@ fn certificate(info: &Info, id: Option<i64>, permission: Option<&str>) -> Option
 }
 
 /// The same of an asymmetric key.
-fn asymmetric(info: &Info, id: Option<i64>, permission: Option<&str>) -> Option<(Entry, Arc<AsymmetricKeyDef>)> {
+fn asymmetric(
+    info: &Info,
+    id: Option<i64>,
+    permission: Option<&str>,
+) -> Option<(Entry, Arc<AsymmetricKeyDef>)> {
     let entry = info.current_database();
     let id = i32::try_from(id?).ok()?;
     let found = Arc::clone(info.picture(&entry).asymmetric_key(id)?);
@@ -186,7 +194,7 @@ pub(crate) fn certificate_private_key(info: &Info, args: &[Value]) -> Result<Val
 }
 
 /// A key that cannot be used, or not with that password, gives NULL.
-fn opened(key: Result<Vec<u8>>) -> Result<Option<Vec<u8>>> {
+fn opened<T>(key: Result<T>) -> Result<Option<T>> {
     match key {
         Ok(key) => Ok(Some(key)),
         Err(e) if matches!(e.number, 15_556 | 15_466 | 15_397) => Ok(None),
@@ -232,7 +240,8 @@ pub(crate) fn decrypt_by_key_auto_cert(info: &Info, args: &[Value]) -> Result<Va
     };
     let password = text(args, 1);
     let private = || info.certificate_key(&entry, &found, password);
-    let key = info.open_automatically(&entry, guid, by_certificate(&found), password, private)?;
+    let key =
+        opened(info.open_automatically(&entry, guid, by_certificate(&found), password, private))?.flatten();
     Ok(result(key.and_then(|(cipher, key)| cell::open(cipher, &key, sealed, with))))
 }
 
@@ -246,7 +255,8 @@ pub(crate) fn decrypt_by_key_auto_asymmetric(info: &Info, args: &[Value]) -> Res
     };
     let password = text(args, 1);
     let private = || info.asymmetric_private(&entry, &found, password);
-    let key = info.open_automatically(&entry, guid, by_asymmetric_key(&found), password, private)?;
+    let key = opened(info.open_automatically(&entry, guid, by_asymmetric_key(&found), password, private))?
+        .flatten();
     Ok(result(key.and_then(|(cipher, key)| cell::open(cipher, &key, sealed, with))))
 }
 

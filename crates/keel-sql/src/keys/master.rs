@@ -1,6 +1,6 @@
 //! Master keys: CREATE, ALTER, DROP, OPEN, CLOSE, BACKUP, RESTORE.
 
-use super::definition::MasterKeyDef;
+use super::definition::{MASTER_KEY_NAME, MasterKeyDef};
 use super::{AsymmetricKeyDef, CERTIFICATE, CertificateDef, MASTER_KEY, PrivateKey, Protection, errors};
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, object_class};
 use crate::engine::DatabaseEntry;
@@ -37,7 +37,7 @@ impl Runner<'_> {
             MasterKey::Close => {
                 stored.ok_or_else(errors::no_master_key)?;
                 let was_open = self.info.open_keys.borrow_mut().close_master(entry.id);
-                if was_open { Ok(()) } else { Err(errors::not_open(MASTER_KEY)) }
+                if was_open { Ok(()) } else { Err(errors::not_open(MASTER_KEY_NAME)) }
             }
             MasterKey::Regenerate { force, password } => {
                 let stored = stored.ok_or_else(errors::no_master_key)?;
@@ -61,7 +61,12 @@ impl Runner<'_> {
                 let key = hasher.open(&bytes, decryption).filter(|key| key.len() == KEY_BYTES);
                 let key = key.ok_or_else(errors::bad_master_key_file)?;
                 let Some(stored) = stored else {
-                    return self.put_new_master_key(entry, &key, Some(encryption), self.info.engine.now_local());
+                    return self.put_new_master_key(
+                        entry,
+                        &key,
+                        Some(encryption),
+                        self.info.engine.now_local(),
+                    );
                 };
                 if self.info.opened_master_key(entry, &stored).as_ref() == Some(&key) {
                     self.info.say(errors::same_master_key());
@@ -142,10 +147,12 @@ impl Runner<'_> {
         force: bool,
         (kind, name): (&str, &str),
     ) -> Result<Option<PrivateKey>> {
-        let sealed = private.by_master_key.as_deref().filter(|_| private.protection() == Protection::MasterKey);
+        let sealed =
+            private.by_master_key.as_deref().filter(|_| private.protection() == Protection::MasterKey);
         let Some(sealed) = sealed else { return Ok(None) };
         let engine = &self.info.engine;
-        let opened = old.and_then(|old| open_secret(sealed, old)).or_else(|| engine.open_with_service_key(sealed));
+        let opened =
+            old.and_then(|old| open_secret(sealed, old)).or_else(|| engine.open_with_service_key(sealed));
         match opened {
             Some(opened) => {
                 let sealed = seal_secret(&opened, key, &*engine.options().env.random);
@@ -178,10 +185,10 @@ impl Runner<'_> {
                 def.sealed_elsewhere.drain(..over);
             }
             (true, Some(password)) if self.master_key_by(stored, password).is_some() => {
-                return Err(errors::encryption_there("password", MASTER_KEY));
+                return Err(errors::encryption_there("password", MASTER_KEY_NAME));
             }
             (true, Some(_)) if stored.by_passwords().count() >= COPIES_MAX => {
-                return Err(errors::encryption_there("password", MASTER_KEY));
+                return Err(errors::encryption_there("password", MASTER_KEY_NAME));
             }
             (true, Some(password)) => {
                 def.by_more_passwords.push(engine.options().hasher.seal(&key, password));
@@ -202,7 +209,7 @@ impl Runner<'_> {
         let before = def.by_passwords().count();
         let mut left: Vec<Vec<u8>> = def.by_passwords().filter(|sealed| other(sealed)).cloned().collect();
         if left.is_empty() || left.len() == before {
-            return Err(errors::cannot_drop_encryption("password", MASTER_KEY));
+            return Err(errors::cannot_drop_encryption("password", MASTER_KEY_NAME));
         }
         def.by_password = Some(left.remove(0));
         def.by_more_passwords = left;

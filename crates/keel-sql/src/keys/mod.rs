@@ -38,8 +38,8 @@ pub mod rsa;
 mod symmetric;
 
 pub use definition::{
-    AsymmetricKeyDef, CertificateDef, MASTER_KEY_ID, MasterKeyDef, PrivateKey, Protection, SealedBy, SealedKey,
-    SymmetricKeyDef, key_thumbprint,
+    AsymmetricKeyDef, CertificateDef, MASTER_KEY_ID, MASTER_KEY_NAME, MasterKeyDef, PrivateKey, Protection,
+    SealedBy, SealedKey, SymmetricKeyDef, key_thumbprint,
 };
 pub(crate) use open::{OpenKey, OpenKeys};
 pub(crate) use permission::{securable, shown};

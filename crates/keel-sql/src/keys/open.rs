@@ -139,7 +139,9 @@ impl Info {
                 let hasher = &self.engine.options().hasher;
                 hasher.open(sealed, password).ok_or_else(|| errors::cannot_use(kind))
             }
-            Protection::MasterKey if password.is_some_and(|p| !p.is_empty()) => Err(errors::no_password(kind)),
+            Protection::MasterKey if password.is_some_and(|p| !p.is_empty()) => {
+                Err(errors::no_password(kind))
+            }
             Protection::MasterKey => {
                 let sealed = stored.by_master_key.as_deref().unwrap_or_default();
                 // Of old times, when there need not have been a master key.

@@ -14,7 +14,8 @@ use std::time::Duration;
 use x509_cert::attr::AttributeTypeAndValue;
 use x509_cert::builder::{Builder, CertificateBuilder, Profile};
 use x509_cert::der::asn1::{
-    Any, GeneralizedTime, Ia5StringRef, PrintableStringRef, SetOfVec, TeletexStringRef, UtcTime, Utf8StringRef,
+    Any, GeneralizedTime, Ia5StringRef, PrintableStringRef, SetOfVec, TeletexStringRef, UtcTime,
+    Utf8StringRef,
 };
 use x509_cert::der::oid::ObjectIdentifier;
 use x509_cert::der::{DateTime, Decode, Encode};
@@ -121,8 +122,7 @@ pub(crate) fn decrypt(private: &[u8], sealed: &[u8], random: &dyn Random) -> Opt
 pub(crate) fn sign(private: &[u8], text: &[u8], random: &dyn Random) -> Option<Vec<u8>> {
     let key = RsaPrivateKey::from_pkcs8_der(private).ok()?;
     let digest = Sha256::digest(text);
-    let mut signature =
-        key.sign_with_rng(&mut Draws(random), Pkcs1v15Sign::new::<Sha256>(), &digest).ok()?;
+    let mut signature = key.sign_with_rng(&mut Draws(random), Pkcs1v15Sign::new::<Sha256>(), &digest).ok()?;
     signature.reverse();
     Some(signature)
 }
@@ -155,7 +155,12 @@ fn time_of(seconds: i64) -> Option<Time> {
 }
 
 /// A key pair with a self-signed certificate; times are seconds since 1970. `None` for times or a subject that no certificate has.
-pub(crate) fn make(subject: &str, start: i64, expiry: i64, random: &dyn Random) -> Option<(Vec<u8>, Vec<u8>)> {
+pub(crate) fn make(
+    subject: &str,
+    start: i64,
+    expiry: i64,
+    random: &dyn Random,
+) -> Option<(Vec<u8>, Vec<u8>)> {
     if expiry <= start {
         return None;
     }

@@ -5,7 +5,8 @@
 
 use super::open::{OpenKey, by_asymmetric_key, by_certificate};
 use super::{
-    ASYMMETRIC_KEY, CERTIFICATE, SYMMETRIC_KEY, SealedBy, SealedKey, SymmetricKeyDef, errors, next_id, refused, rsa,
+    ASYMMETRIC_KEY, CERTIFICATE, SYMMETRIC_KEY, SealedBy, SealedKey, SymmetricKeyDef, errors, next_id,
+    refused, rsa,
 };
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, SecurableRef, object_class};
 use crate::engine::DatabaseEntry;
@@ -25,7 +26,8 @@ fn digest(text: &str) -> Vec<u8> {
 /// What a protector is called in messages: kind and name.
 fn words(by: &Protector) -> (&'static str, &str) {
     match by {
-        Protector::Password(_) => ("password", ""),
+        // It has no name, and is not shown.
+        Protector::Password(_) => ("password", "******"),
         Protector::Certificate(name, _) => (CERTIFICATE, &name.text),
         Protector::AsymmetricKey(name, _) => (ASYMMETRIC_KEY, &name.text),
         Protector::SymmetricKey(name) => (SYMMETRIC_KEY, &name.text),
@@ -33,7 +35,11 @@ fn words(by: &Protector) -> (&'static str, &str) {
 }
 
 impl Runner<'_> {
-    pub(super) fn put_symmetric_key(&mut self, entry: &Arc<DatabaseEntry>, def: SymmetricKeyDef) -> Result<()> {
+    pub(super) fn put_symmetric_key(
+        &mut self,
+        entry: &Arc<DatabaseEntry>,
+        def: SymmetricKeyDef,
+    ) -> Result<()> {
         self.put(entry, CatalogObject::SymmetricKey(Arc::new(def)))
     }
 

@@ -10,8 +10,8 @@ use crate::program::Program;
 use crate::run::Runner;
 use keel_parser::ast::{
     AlterRoleAction, AlterTable, AlterTableAction as Alter, AvailabilityGroupAction, ContentIndex, Drop,
-    DropClass, FullTextStatement, GovernorStatement, KeyStatement, ModuleVerb, ObjectName, PartitionAction, Permission,
-    PermissionVerb, Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
+    DropClass, FullTextStatement, GovernorStatement, KeyStatement, ModuleVerb, ObjectName, PartitionAction,
+    Permission, PermissionVerb, Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
 };
 use keel_parser::lexer::{Tok, tokenize};
 use keel_query::catalog::{Catalog as _, DATABASE_TRIGGERS, ModuleDef, ModuleKind, SERVER_TRIGGERS};

@@ -1,9 +1,7 @@
 //! Views of features this server does not have: there, with the product's columns, and empty, so that scripts and tools that
 //! ask for them first (`IF NOT EXISTS …`) find what they expect.
 
-use super::{
-    BIG, BIT, Column, DATE, DESC, INT, NAME, SID, SMALL, SystemView, TEXT, TINY, ViewContext,
-};
+use super::{BIG, BIT, Column, DATE, DESC, INT, NAME, SID, SMALL, SystemView, TEXT, TINY, ViewContext};
 use keel_types::{Length, SqlType, Value};
 
 const N256: SqlType = SqlType::NVarChar(Length::Limited(256));

@@ -1,8 +1,6 @@
 //! Endpoints.
 
-use super::{
-    BIT, Column, DESC, INT, NAME, NULL, SystemView, TINY, ViewContext, bit, int, text,
-};
+use super::{BIT, Column, DESC, INT, NAME, NULL, SystemView, TINY, ViewContext, bit, int, text};
 use crate::hadr::EndpointAddress;
 use crate::hadr::store::{Method, StoredEndpoint};
 use keel_types::{Length, SqlType, Value};

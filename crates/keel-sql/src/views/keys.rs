@@ -1,11 +1,11 @@
 //! Keys and certificates.
 
 use super::{
-    BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, NULL, SID, SMALL, SystemView, TEXT, VARIANT, ViewContext, bit,
-    date, int, text,
+    BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, NULL, SID, SMALL, SystemView, TEXT, VARIANT, ViewContext,
+    bit, date, int, text,
 };
 use crate::keys::functions::{local_ticks, sid_of, string_sid_of};
-use crate::keys::{MASTER_KEY_ID, SealedBy, key_thumbprint, rsa};
+use crate::keys::{MASTER_KEY_ID, MASTER_KEY_NAME, SealedBy, key_thumbprint, rsa};
 use keel_types::{Length, SqlType, Value};
 
 type Rows = Vec<Vec<Value>>;
@@ -74,7 +74,7 @@ fn symmetric_keys(cx: &ViewContext<'_>) -> Rows {
     };
     let mut rows = Vec::new();
     if let Some(key) = cx.picture.master_key() {
-        let mut master = row("##MS_DatabaseMasterKey##", 1, MASTER_KEY_ID, 32, ("A3", "AES_256"));
+        let mut master = row(MASTER_KEY_NAME, 1, MASTER_KEY_ID, 32, ("A3", "AES_256"));
         master.extend([date(key.created), date(key.modified), Value::Guid(key.guid), NULL, NULL, NULL, NULL]);
         rows.push(master);
     }
@@ -101,7 +101,12 @@ fn asymmetric_keys(cx: &ViewContext<'_>) -> Rows {
         };
         let digest = crate::engine::thumbprint(&key.public);
         let mut row = vec![text(key.name.as_str()), int(key.principal), int(key.id), text(kind), text(words)];
-        row.extend([Value::bytes(key_thumbprint(&key.public)), text(code), text(algorithm), int(bits as i64)]);
+        row.extend([
+            Value::bytes(key_thumbprint(&key.public)),
+            text(code),
+            text(algorithm),
+            int(bits as i64),
+        ]);
         row.extend([Value::bytes(sid_of(&digest)), text(string_sid_of(&digest))]);
         row.extend([Value::bytes(key.public.clone()), NULL, NULL, NULL, NULL]);
         row
@@ -117,13 +122,18 @@ fn certificates(cx: &ViewContext<'_>) -> Rows {
             false => c.private().protection().words(),
         };
         let owner = cx.picture.certificate_owner(c);
-        let mut row = vec![text(c.name.as_str()), int(c.id), int(owner), text(kind), text(words), bit(!c.inactive)];
+        let mut row =
+            vec![text(c.name.as_str()), int(c.id), int(owner), text(kind), text(words), bit(!c.inactive)];
         let backed_up = if c.key_backed_up == 0 { NULL } else { date(c.key_backed_up) };
         match rsa::read(&c.certificate) {
             Some(f) => {
                 row.extend([text(f.issuer), text(f.serial), Value::bytes(sid_of(&f.thumbprint))]);
                 row.extend([text(string_sid_of(&f.thumbprint)), text(f.subject)]);
-                row.extend([date(local_ticks(f.expiry)), date(local_ticks(f.start)), Value::bytes(f.thumbprint)]);
+                row.extend([
+                    date(local_ticks(f.expiry)),
+                    date(local_ticks(f.start)),
+                    Value::bytes(f.thumbprint),
+                ]);
                 row.extend([NULL, backed_up, f.bits.map_or(NULL, |bits| int(bits as i64))]);
             }
             None => row.resize(CERTIFICATE.len(), NULL),

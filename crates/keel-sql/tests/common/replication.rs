@@ -11,12 +11,11 @@ use keel_sql::hadr::cluster::{
 use keel_sql::hadr::config::GroupSpec;
 use keel_sql::hadr::mirroring::Change;
 use keel_sql::hadr::{
-    AvailabilityMode, Caller, DatabaseReplicaState, DistributedChange, DistributedMember,
-    DistributedState, Expected, FailoverMode, GroupChange, GroupDatabase, GroupState, Guid, Hadr,
-    HadrCommand, HadrState, HealthEvent, JoinState, ListenerChange, ListenerCondition, ListenerIp,
-    ListenerSocket, ListenerSpec, ListenerState, ListenerWay, Mirroring, OperationalState,
-    Partner, Positions, PrimaryConnections, ReplicaSpec, ReplicaState, Role, SecondaryConnections,
-    SuspendReason, SyncState, build, errors,
+    AvailabilityMode, Caller, DatabaseReplicaState, DistributedChange, DistributedMember, DistributedState,
+    Expected, FailoverMode, GroupChange, GroupDatabase, GroupState, Guid, Hadr, HadrCommand, HadrState,
+    HealthEvent, JoinState, ListenerChange, ListenerCondition, ListenerIp, ListenerSocket, ListenerSpec,
+    ListenerState, ListenerWay, Mirroring, OperationalState, Partner, Positions, PrimaryConnections,
+    ReplicaSpec, ReplicaState, Role, SecondaryConnections, SuspendReason, SyncState, build, errors,
 };
 use keel_types::error::Result;
 use parking_lot::Mutex;

@@ -46,15 +46,15 @@ insert card values (1, encryptbykey(key_guid('card_key'), '4111111111111111')),
 select id, datalength(number) as bytes, substring(number, 17, 4) as version, iif(substring(number, 1, 16) = convert(binary(16), key_guid('card_key')), 1, 0) as by_guid,
     key_name(number) as key_name
 from card
-select id, convert(varchar(50), decryptbykey(number)) as plain, convert(varchar(50), decryptbykey(number, 1, convert(varchar(10), id))) as authenticated,
-    convert(nvarchar(50), decryptbykey(number)) as wide
-from card
+select id, convert(varchar(50), decryptbykey(number)) as plain, convert(varchar(50), decryptbykey(number, 1, convert(varchar(10), id))) as authenticated
+from card where id <> 3
+select id, convert(nvarchar(50), decryptbykey(number)) as wide from card where id = 3
 select count(*) as found from card where convert(varchar(50), decryptbykey(number)) = '4111111111111111'
 GO
 -- The same text is never encrypted to the same bytes.
 select iif(encryptbykey(key_guid('card_key'), 'x') = encryptbykey(key_guid('card_key'), 'x'), 'same', 'different') as twice,
     decryptbykey(0x) as nothing, decryptbykey(0x00112233) as short, decryptbykey(substring((select number from card where id = 1), 1, 40)) as cut,
-    encryptbykey(key_guid('card_key'), replicate('x', 7900)) as fits_, encryptbykey(newid(), 'x') as no_such_key
+    encryptbykey(newid(), 'x') as no_such_key
 GO
 select datalength(encryptbykey(key_guid('card_key'), replicate('x', 7900))) as fits_, encryptbykey(key_guid('card_key'), replicate('x', 8000)) as too_long
 select encryptbykey(key_guid('card_key'), 4711)
@@ -93,7 +93,7 @@ GO
 -- Without opening.
 select id, convert(varchar(50), decryptbykeyautocert(cert_id('cards'), null, number)) as plain,
     convert(varchar(50), decryptbykeyautocert(cert_id('cards'), null, number, 1, '2')) as authenticated
-from card order by id
+from card where id <> 3 order by id
 select decryptbykeyautocert(4711, null, number) as no_certificate from card where id = 1
 GO
 -- Something hangs on it.
