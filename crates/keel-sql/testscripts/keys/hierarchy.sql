@@ -43,7 +43,7 @@ select database_name, key_id, key_name, iif(key_guid = key_guid('card_key'), 'th
 truncate table card
 insert card values (1, encryptbykey(key_guid('card_key'), '4111111111111111')),
     (2, encryptbykey(key_guid('card_key'), '4222222222222222', 1, '2')), (3, encryptbykey(key_guid('card_key'), N'Größe')), (4, encryptbykey(key_guid('card_key'), null))
-select id, datalength(number) as bytes, substring(number, 17, 4) as version, iif(substring(number, 1, 16) = convert(binary(16), key_guid('card_key')), 1, 0) as by_guid,
+select id, datalength(number) as bytes, convert(varchar(10), substring(number, 17, 4), 1) as version, iif(substring(number, 1, 16) = convert(binary(16), key_guid('card_key')), 1, 0) as by_guid,
     key_name(number) as key_name
 from card
 select id, convert(varchar(50), decryptbykey(number)) as plain, convert(varchar(50), decryptbykey(number, 1, convert(varchar(10), id))) as authenticated
