@@ -35,7 +35,6 @@ use keel_sql::Engine;
 use keel_sql::hadr::{
     self, Caller, EndpointAddress, EndpointSpec, Hadr, HadrCommand, HadrState, HealthEvent, errors,
 };
-use keel_types::SqlError;
 use parking_lot::Mutex;
 
 use crate::errorlog::ErrorLog;

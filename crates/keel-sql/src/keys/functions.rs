@@ -32,7 +32,6 @@ fn plain(name: &str) -> &str {
 }
 
 /// The authenticator of `( …, add_authenticator, authenticator )`; the outer `None` for one that is NULL.
-#[expect(clippy::option_option, reason = "none asked for, and one that is NULL, are not the same")]
 fn authenticator(args: &[Value], at: usize) -> Option<Option<&[u8]>> {
     match number(args, at) {
         None | Some(0) => Some(None),

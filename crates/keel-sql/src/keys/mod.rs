@@ -9,7 +9,7 @@
 //! database's catalog ([`definition`]): made in the session's transaction, in the log, on every copy and in every backup. What another
 //! instance cannot open is the master key alone: it is sealed for the service master keys of those instances that were told to.
 //!
-//! What a session has opened ([`open::OpenKeys`]) is in its memory until it is closed or the session ends, whatever the transaction
+//! What a session has opened (`open::OpenKeys`) is in its memory until it is closed or the session ends, whatever the transaction
 //! becomes and whoever the session impersonates.
 //!
 //! | module | owns |
