@@ -66,6 +66,8 @@ pub struct ParameterInfo {
 pub struct SessionFunction {
     /// Passed back to [`crate::SessionInfo::call`].
     pub id: u32,
+    /// What its arguments are converted to; nothing where they are taken as they are. Bytes take texts and bytes alone.
+    pub params: &'static [SqlType],
     /// Type of its result.
     pub ty: SqlType,
     /// Whether it can be NULL.

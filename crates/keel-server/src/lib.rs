@@ -57,6 +57,7 @@ pub mod login;
 pub mod password;
 pub mod recovery;
 pub mod remote;
+mod sealing;
 pub mod server;
 pub mod session;
 pub mod sink;

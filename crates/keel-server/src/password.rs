@@ -16,6 +16,7 @@
 
 use std::collections::HashMap;
 
+use crate::sealing;
 use argon2::{Algorithm, Argon2, Params, Version};
 use keel_sql::PasswordHasher;
 use parking_lot::{Mutex, MutexGuard};
@@ -122,6 +123,14 @@ impl<'a> Foreign<'a> {
 }
 
 impl PasswordHasher for Passwords {
+    fn seal(&self, key: &[u8], password: &str) -> Vec<u8> {
+        sealing::seal(key, password)
+    }
+
+    fn open(&self, sealed: &[u8], password: &str) -> Option<Vec<u8>> {
+        sealing::open(sealed, password)
+    }
+
     fn knows(&self, stored: &[u8]) -> bool {
         let own =
             stored.len() == 1 + SALT_BYTES + HASH_BYTES && COSTS.iter().any(|cost| cost.version == stored[0]);

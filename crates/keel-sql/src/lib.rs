@@ -30,6 +30,7 @@
 //! | [`governor`] | what requests may use: resource pools, workload groups, who waits |
 //! | [`distributed`] | transactions that somebody else decides about: over several databases, XA's branches |
 //! | [`linked`] | other servers by name: their tables, queries and procedures, transactions that reach them |
+//! | [`keys`] | keys and certificates of a database, what is encrypted and signed with them |
 //! | [`hadr`] | availability groups: statements, rules, what views show |
 //! | [`sink`] | what a client is told |
 //!
@@ -66,6 +67,7 @@ pub mod governor;
 pub mod hadr;
 pub mod history_cleanup;
 mod host;
+pub mod keys;
 pub mod linked;
 pub mod map;
 pub mod modules;

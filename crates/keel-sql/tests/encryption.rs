@@ -213,7 +213,10 @@ fn a_master_that_came_without_the_service_key_opens_with_its_password() {
     let (engine, mut session) = server_on(&disk);
     assert_eq!(engine.unopened().len(), 1);
     assert!(run(&mut session, "OPEN MASTER KEY DECRYPTION BY PASSWORD = 'another'").contains("Msg 15313"));
-    well(&mut session, "OPEN MASTER KEY DECRYPTION BY PASSWORD = 'Master-Key-1'");
+    well(
+        &mut session,
+        "OPEN MASTER KEY DECRYPTION BY PASSWORD = 'Master-Key-1'; ALTER MASTER KEY ADD ENCRYPTION BY SERVICE MASTER KEY",
+    );
     assert!(well(&mut session, "SELECT COUNT(*) AS n FROM shop.dbo.t").contains("10"));
     drop((session, engine));
     let (_, mut session) = server_on(&disk.crash(Tear::LoseAll));

@@ -90,6 +90,12 @@ fn hadr() {
     });
 }
 
+/// Keys and certificates of databases.
+#[test]
+fn keys() {
+    check("keys");
+}
+
 #[test]
 fn watching() {
     check("watching");

@@ -134,6 +134,12 @@ impl PasswordHasher for Plain {
     fn verify(&self, password: &str, stored: &[u8]) -> bool {
         password.as_bytes() == stored
     }
+    fn seal(&self, key: &[u8], password: &str) -> Vec<u8> {
+        keel_base::cipher::seal_secret(key, password.as_bytes(), &keel_base::env::sim::SimRandom::new(1))
+    }
+    fn open(&self, sealed: &[u8], password: &str) -> Option<Vec<u8>> {
+        keel_base::cipher::open_secret(sealed, password.as_bytes())
+    }
 }
 
 struct Quiet;

@@ -37,6 +37,7 @@
 
 pub mod arith;
 pub mod cast;
+pub mod cell;
 pub mod collation;
 pub mod column;
 pub mod compare;

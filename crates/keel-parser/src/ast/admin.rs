@@ -1,4 +1,4 @@
-//! Logins, permissions, backup, availability groups, endpoints, certificates, DBCC and other administration.
+//! Logins, permissions, backup, availability groups, endpoints, DBCC and other administration.
 
 use super::{Expr, Ident, ObjectName, Opt, OptValue, Span};
 use smol_str::SmolStr;
@@ -327,7 +327,7 @@ pub enum ListenerChange {
     Port(i64),
 }
 
-// ---- endpoints, certificates, keys ----
+// ---- endpoints, keys of databases ----
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndpointStatement {
@@ -368,19 +368,6 @@ pub struct EndpointEncryption {
     pub algorithms: Vec<SmolStr>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct CreateCertificate {
-    pub name: Ident,
-    pub authorization: Option<Ident>,
-    /// `FROM FILE = '…'`, `FROM BINARY = 0x…`, `FROM ASSEMBLY …`
-    pub from: Option<Opt>,
-    pub private_key: Vec<Opt>,
-    pub encryption_password: Option<SmolStr>,
-    /// SUBJECT, START_DATE, EXPIRY_DATE
-    pub options: Vec<Opt>,
-    pub active_for_begin_dialog: Option<bool>,
-}
-
 /// `CREATE | ALTER | DROP DATABASE ENCRYPTION KEY`
 #[derive(Clone, Debug, PartialEq)]
 pub enum DatabaseEncryptionKey {
@@ -401,29 +388,6 @@ pub enum DatabaseEncryptionKey {
 pub struct Encryptor {
     pub asymmetric_key: bool,
     pub name: Ident,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct BackupCertificate {
-    pub name: Ident,
-    pub file: SmolStr,
-    pub private_key: Vec<Opt>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum MasterKey {
-    Create {
-        password: Option<SmolStr>,
-    },
-    Open {
-        password: SmolStr,
-    },
-    Close,
-    /// ALTER, BACKUP, RESTORE, kept by verb.
-    Other {
-        verb: SmolStr,
-        options: Vec<Opt>,
-    },
 }
 
 /// A statement kept as what it is about: `CREATE EVENT SESSION e …`.

@@ -637,6 +637,8 @@ pub enum DropClass {
     ServerRole,
     Certificate,
     MasterKey,
+    AsymmetricKey,
+    SymmetricKey,
     Endpoint,
     AvailabilityGroup,
     SecurityPolicy,

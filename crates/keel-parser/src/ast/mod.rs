@@ -16,6 +16,7 @@ pub mod event_session;
 pub mod expr;
 pub mod full_text;
 pub mod governor;
+pub mod keys;
 pub mod policy;
 pub mod procedural;
 pub mod query;
@@ -28,6 +29,7 @@ pub use event_session::*;
 pub use expr::*;
 pub use full_text::*;
 pub use governor::*;
+pub use keys::*;
 pub use policy::*;
 pub use procedural::*;
 pub use query::*;
@@ -380,9 +382,8 @@ pub enum StatementKind {
     },
     AvailabilityGroup(Box<AvailabilityGroupStatement>),
     Endpoint(Box<EndpointStatement>),
-    CreateCertificate(Box<CreateCertificate>),
-    BackupCertificate(Box<BackupCertificate>),
-    MasterKey(Box<MasterKey>),
+    /// Master keys, certificates, asymmetric and symmetric keys
+    Key(Box<KeyStatement>),
     /// CREATE, ALTER, DROP DATABASE ENCRYPTION KEY
     DatabaseEncryptionKey(Box<DatabaseEncryptionKey>),
     Partition(Box<PartitionStatement>),

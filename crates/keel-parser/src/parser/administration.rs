@@ -1,10 +1,7 @@
-//! DBCC, KILL, certificates, master keys, and the classes of objects kept as name and options.
+//! DBCC, KILL, keys of databases, and the classes of objects kept as name and options.
 
 use super::Parser;
-use crate::ast::{
-    CreateCertificate, DatabaseEncryptionKey, Dbcc, Encryptor, Expr, GenericStatement, Kill, MasterKey, Opt,
-    OptValue, StatementKind,
-};
+use crate::ast::{DatabaseEncryptionKey, Dbcc, Encryptor, Expr, GenericStatement, Kill, StatementKind};
 use crate::error::Result;
 use crate::keyword::Kw;
 use crate::lexer::Tok;
@@ -23,9 +20,6 @@ const GENERIC_CLASSES: &[&[&str]] = &[
     &["EXTERNAL", "TABLE"],
     &["EXTERNAL", "LIBRARY"],
     &["EXTERNAL", "LANGUAGE"],
-    &["SYMMETRIC", "KEY"],
-    &["ALL", "SYMMETRIC", "KEYS"],
-    &["ASYMMETRIC", "KEY"],
     &["COLUMN", "MASTER", "KEY"],
     &["COLUMN", "ENCRYPTION", "KEY"],
     &["SERVICE", "MASTER", "KEY"],
@@ -37,7 +31,6 @@ const GENERIC_CLASSES: &[&[&str]] = &[
     &["SENSITIVITY", "CLASSIFICATION"],
     &["SIGNATURE"],
     &["CREDENTIAL"],
-    &["CERTIFICATE"],
     &["ASSEMBLY"],
     &["AGGREGATE"],
     &["CONTRACT"],
@@ -49,7 +42,7 @@ const GENERIC_CLASSES: &[&[&str]] = &[
 ];
 
 /// Classes of which there is only one, so that no name follows.
-const NAMELESS: [&str; 3] = ["SERVER CONFIGURATION", "SERVICE MASTER KEY", "ALL SYMMETRIC KEYS"];
+const NAMELESS: [&str; 2] = ["SERVER CONFIGURATION", "SERVICE MASTER KEY"];
 
 impl Parser<'_> {
     /// Behind its verb, a statement about one of the [`GENERIC_CLASSES`].
@@ -126,56 +119,7 @@ impl Parser<'_> {
         Ok(Kill::Session { id, status_only: self.eat_words(&["WITH", "STATUSONLY"]) })
     }
 
-    // ---- certificates and keys ----
-
-    /// Behind CREATE CERTIFICATE.
-    pub(super) fn create_certificate(&mut self) -> Result<CreateCertificate> {
-        let name = self.ident()?;
-        let mut certificate = CreateCertificate {
-            name,
-            authorization: None,
-            from: None,
-            private_key: Vec::new(),
-            encryption_password: None,
-            options: Vec::new(),
-            active_for_begin_dialog: None,
-        };
-        if self.eat_kw(Kw::AUTHORIZATION) {
-            certificate.authorization = Some(self.any_word()?);
-        }
-        if self.eat_kw(Kw::FROM) {
-            let executable = self.eat_word("EXECUTABLE");
-            let mut from = self.option()?;
-            if executable {
-                from.name = SmolStr::new_static("EXECUTABLE FILE");
-            }
-            certificate.from = Some(from);
-        }
-        if self.eat_words(&["ENCRYPTION", "BY", "PASSWORD"]) {
-            self.expect(Tok::Eq)?;
-            certificate.encryption_password = Some(self.string()?);
-        }
-        if self.eat_words(&["WITH", "PRIVATE", "KEY"]) {
-            certificate.private_key = self.key_options()?;
-        } else if self.eat_kw(Kw::WITH) {
-            certificate.options = self.option_list()?;
-        }
-        if self.eat_words(&["ACTIVE", "FOR", "BEGIN_DIALOG"]) {
-            self.expect(Tok::Eq)?;
-            certificate.active_for_begin_dialog = Some(self.on_off()?);
-        }
-        Ok(certificate)
-    }
-
-    /// Behind CREATE MASTER KEY.
-    pub(super) fn create_master_key(&mut self) -> Result<StatementKind> {
-        let mut password = None;
-        if self.eat_words(&["ENCRYPTION", "BY", "PASSWORD"]) {
-            self.expect(Tok::Eq)?;
-            password = Some(self.string()?);
-        }
-        Ok(StatementKind::MasterKey(Box::new(MasterKey::Create { password })))
-    }
+    // ---- keys of databases ----
 
     /// At DATABASE ENCRYPTION KEY behind a verb; `None` when something else follows.
     pub(super) fn database_encryption_key(&mut self, verb: &str) -> Result<Option<StatementKind>> {
@@ -234,32 +178,5 @@ impl Parser<'_> {
             self.expect_word("CERTIFICATE")?;
         }
         Ok(Some(Encryptor { asymmetric_key, name: self.ident()? }))
-    }
-
-    /// At MASTER KEY behind OPEN.
-    pub(super) fn open_master_key(&mut self) -> Result<StatementKind> {
-        self.at += 2;
-        self.expect_words(&["DECRYPTION", "BY", "PASSWORD"])?;
-        self.expect(Tok::Eq)?;
-        let password = self.string()?;
-        Ok(StatementKind::MasterKey(Box::new(MasterKey::Open { password })))
-    }
-
-    /// Behind `verb MASTER KEY`.
-    pub(super) fn other_master_key(&mut self, verb: &'static str) -> Result<StatementKind> {
-        let mut options = self.rest_of_statement()?;
-        // `= 'text'` arrives as two options; join them so that a password is found under its name.
-        let mut joined: Vec<Opt> = Vec::new();
-        for option in options.drain(..) {
-            match joined.last_mut() {
-                Some(last) if option.name.starts_with('\'') => {
-                    last.value = OptValue::String(SmolStr::from(crate::lexer::unquote(&option.name)));
-                }
-                _ if option.name == "=" => {}
-                _ => joined.push(option),
-            }
-        }
-        let key = MasterKey::Other { verb: SmolStr::new_static(verb), options: joined };
-        Ok(StatementKind::MasterKey(Box::new(key)))
     }
 }

@@ -2,23 +2,19 @@
 
 use super::Parser;
 use crate::ast::{
-    Backup, BackupCertificate, BackupDevice, DeviceName, Ident, NameOrVariable, Opt, OptValue, Restore,
-    RestoreKind, StatementKind,
+    Backup, BackupDevice, DeviceName, NameOrVariable, Opt, OptValue, Restore, RestoreKind, StatementKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
 use crate::lexer::Tok;
-use smol_str::{SmolStr, StrExt as _};
+use smol_str::SmolStr;
 
 impl Parser<'_> {
     #[inline(never)]
     pub(super) fn backup(&mut self) -> Result<StatementKind> {
         self.bump();
-        if self.eat_word("CERTIFICATE") {
-            return self.backup_certificate();
-        }
-        if self.eat_words(&["MASTER", "KEY"]) {
-            return self.other_master_key("BACKUP");
+        if let Some(statement) = self.key_statement("BACKUP")? {
+            return Ok(statement);
         }
         if self.at_words(&["SERVICE", "MASTER"]) {
             return self.generic("BACKUP");
@@ -111,8 +107,8 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn restore(&mut self) -> Result<StatementKind> {
         self.bump();
-        if self.eat_words(&["MASTER", "KEY"]) {
-            return self.other_master_key("RESTORE");
+        if let Some(statement) = self.key_statement("RESTORE")? {
+            return Ok(statement);
         }
         if self.at_words(&["SERVICE", "MASTER"]) {
             return self.generic("RESTORE");
@@ -157,43 +153,5 @@ impl Parser<'_> {
             restore.options = self.list(Self::backup_option)?;
         }
         Ok(StatementKind::Restore(Box::new(restore)))
-    }
-
-    /// Behind BACKUP CERTIFICATE.
-    fn backup_certificate(&mut self) -> Result<StatementKind> {
-        let name: Ident = self.ident()?;
-        self.expect_kw(Kw::TO)?;
-        self.expect_kw(Kw::FILE)?;
-        self.expect(Tok::Eq)?;
-        let file = self.string()?;
-        let mut private_key = Vec::new();
-        if self.eat_words(&["WITH", "PRIVATE", "KEY"]) {
-            private_key = self.key_options()?;
-        } else if self.eat_kw(Kw::WITH) {
-            self.option_list()?;
-        }
-        Ok(StatementKind::BackupCertificate(Box::new(BackupCertificate { name, file, private_key })))
-    }
-
-    /// `( FILE = '…', DECRYPTION BY PASSWORD = '…', ENCRYPTION BY PASSWORD = '…', BINARY = 0x… )`
-    pub(super) fn key_options(&mut self) -> Result<Vec<Opt>> {
-        self.parenthesized_list(|p| {
-            let start = p.span();
-            let token = p.token();
-            let mut name = p.upper_word()?;
-            if p.eat_words(&["BY", "PASSWORD"]) {
-                name = SmolStr::from(format!("{} BY PASSWORD", p.raw(token).to_uppercase_smolstr()));
-            }
-            p.expect(Tok::Eq)?;
-            let value = match p.tok() {
-                Tok::Str | Tok::NStr => OptValue::String(p.string()?),
-                Tok::Variable => OptValue::Variable(p.variable()?),
-                _ => match p.literal()? {
-                    Some(literal) => OptValue::Number(literal),
-                    None => OptValue::Word(p.any_word()?),
-                },
-            };
-            Ok(Opt { name, value, span: p.since(start) })
-        })
     }
 }

@@ -22,6 +22,7 @@ mod full_text;
 mod function;
 mod governor;
 mod index;
+mod keys;
 mod literal;
 mod module;
 mod object;

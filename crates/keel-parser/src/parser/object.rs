@@ -87,11 +87,8 @@ impl Parser<'_> {
         if let Some((server, application)) = self.role_class() {
             return Ok(StatementKind::CreateRole(Box::new(self.create_role(server, application)?)));
         }
-        if self.eat_word("CERTIFICATE") {
-            return Ok(StatementKind::CreateCertificate(Box::new(self.create_certificate()?)));
-        }
-        if self.eat_words(&["MASTER", "KEY"]) {
-            return self.create_master_key();
+        if let Some(statement) = self.key_statement("CREATE")? {
+            return Ok(statement);
         }
         if self.eat_word("ENDPOINT") {
             return Ok(StatementKind::Endpoint(Box::new(self.endpoint(true)?)));
@@ -188,9 +185,8 @@ impl Parser<'_> {
         if self.eat_words(&["AVAILABILITY", "GROUP"]) {
             return Ok(StatementKind::AvailabilityGroup(Box::new(self.alter_availability_group()?)));
         }
-        if self.at_words(&["MASTER", "KEY"]) {
-            self.at += 2;
-            return self.other_master_key("ALTER");
+        if let Some(statement) = self.key_statement("ALTER")? {
+            return Ok(statement);
         }
         if let Some(statement) = self.partition_statement("ALTER")? {
             return Ok(statement);
@@ -252,6 +248,10 @@ impl Parser<'_> {
             DropClass::Database => self.list(|p| Ok(crate::ast::ObjectName::simple(p.any_word()?)))?,
             _ => self.list(Self::object_name)?,
         };
+        if matches!(class, DropClass::AsymmetricKey | DropClass::SymmetricKey) {
+            // There are no key managers to take it out of.
+            self.eat_words(&["REMOVE", "PROVIDER", "KEY"]);
+        }
         let mut drop = Drop { class, if_exists, names, trigger_target: None };
         if drop.class == DropClass::Trigger && self.eat_kw(Kw::ON) {
             drop.trigger_target = Some(self.trigger_target()?);
@@ -281,6 +281,12 @@ impl Parser<'_> {
     fn drop_class_word(&mut self) -> Option<DropClass> {
         if self.eat_words(&["MASTER", "KEY"]) {
             return Some(DropClass::MasterKey);
+        }
+        if self.eat_words(&["ASYMMETRIC", "KEY"]) {
+            return Some(DropClass::AsymmetricKey);
+        }
+        if self.eat_words(&["SYMMETRIC", "KEY"]) {
+            return Some(DropClass::SymmetricKey);
         }
         if self.eat_words(&["AVAILABILITY", "GROUP"]) {
             return Some(DropClass::AvailabilityGroup);

@@ -136,21 +136,15 @@ impl Parser<'_> {
     }
 
     fn open(&mut self) -> Result<StatementKind> {
-        if self.at_words(&["SYMMETRIC", "KEY"]) {
-            return self.generic("OPEN");
-        }
-        if self.at_words(&["MASTER", "KEY"]) {
-            return self.open_master_key();
+        if let Some(statement) = self.key_statement("OPEN")? {
+            return Ok(statement);
         }
         Ok(StatementKind::OpenCursor(self.cursor_ref()?))
     }
 
     fn close(&mut self) -> Result<StatementKind> {
-        if self.at_words(&["SYMMETRIC", "KEY"]) || self.at_words(&["ALL", "SYMMETRIC"]) {
-            return self.generic("CLOSE");
-        }
-        if self.eat_words(&["MASTER", "KEY"]) {
-            return Ok(StatementKind::MasterKey(Box::new(crate::ast::MasterKey::Close)));
+        if let Some(statement) = self.key_statement("CLOSE")? {
+            return Ok(statement);
         }
         Ok(StatementKind::CloseCursor(self.cursor_ref()?))
     }

@@ -639,6 +639,7 @@ impl Binder<'_> {
                 errors::unknown_function(name)
             }
         })?;
+        let args = typed(name, args, f.params)?;
         Ok(Expr {
             kind: ExprKind::Session { id: f.id, name: name.into(), stable: f.stable, args },
             ty: f.ty,
@@ -673,6 +674,29 @@ impl Binder<'_> {
     pub fn one_row() -> Rel {
         Rel::One
     }
+}
+
+/// Arguments of a function of the session as it takes them: 8116 for what is no bytes and no text where bytes are wanted.
+fn typed(name: &str, args: Vec<Expr>, params: &[SqlType]) -> Result<Vec<Expr>> {
+    if params.is_empty() {
+        return Ok(args);
+    }
+    let one = |(at, (arg, ty)): (usize, (Expr, &SqlType))| {
+        let taken = arg.ty == SqlType::Null || arg.ty.is_string() || arg.ty.is_binary();
+        if ty.is_binary() && !taken {
+            return Err(keel_types::raise::bad_argument_type(arg.ty, at + 1, name));
+        }
+        // Texts become bytes as CONVERT makes them.
+        let (from, mut converted) = (arg.ty, cast_to(arg, *ty));
+        if let ExprKind::Cast(cast) = &mut converted.kind
+            && ty.is_binary()
+            && from.is_string()
+        {
+            cast.explicit = true;
+        }
+        Ok(converted)
+    };
+    args.into_iter().zip(params).enumerate().map(one).collect()
 }
 
 /// IS NULL.

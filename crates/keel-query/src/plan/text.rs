@@ -210,11 +210,11 @@ impl Planner<'_, '_> {
             ExprKind::Cast(c) => format!("CONVERT_IMPLICIT({},{},0)", e.ty, self.expr_text(&c.input)),
             ExprKind::Like(a, b, _) => format!("{} like {}", self.expr_text(a), self.expr_text(b)),
             ExprKind::InList(a, l) => format!("{} IN ({})", self.expr_text(a), list(l)),
-            ExprKind::Builtin(b, args) => format!("{}({})", b.name.to_lowercase(), list(args)),
+            ExprKind::Builtin(b, args) => self.call_text(&b.name, args),
             ExprKind::Session { name, args, .. } if name.starts_with("@@") && args.is_empty() => {
                 name.to_string()
             }
-            ExprKind::Session { name, args, .. } => format!("{}({})", name.to_lowercase(), list(args)),
+            ExprKind::Session { name, args, .. } => self.call_text(name, args),
             ExprKind::Masked(mask, e) => {
                 format!("DataMask({},'{}')", self.expr_text(e), mask.function.text())
             }
@@ -223,12 +223,34 @@ impl Planner<'_, '_> {
         }
     }
 
+    /// A call, without the passwords in it.
+    fn call_text(&self, name: &str, args: &[Expr]) -> String {
+        let secret = secret_arguments(name);
+        let one = |(at, arg): (usize, &Expr)| match secret.contains(&at) {
+            true => "'******'".to_owned(),
+            false => self.expr_text(arg),
+        };
+        let args: Vec<String> = args.iter().enumerate().map(one).collect();
+        format!("{}({})", name.to_lowercase(), args.join(","))
+    }
+
     fn slot_text(&self, slot: Slot) -> String {
         let info = &self.binder.slots[slot as usize];
         match info.origin.and_then(|(g, _)| self.tables.get(&g)) {
             Some(t) if !info.name.is_empty() => format!("[{}].[{}]", t.name, info.name),
             _ => format!("[{}]", expression_name(slot)),
         }
+    }
+}
+
+/// Which arguments of a function are passwords.
+fn secret_arguments(name: &str) -> &'static [usize] {
+    match name.to_ascii_uppercase().as_str() {
+        "ENCRYPTBYPASSPHRASE" | "DECRYPTBYPASSPHRASE" | "PWDENCRYPT" => &[0],
+        "DECRYPTBYKEYAUTOCERT" | "DECRYPTBYKEYAUTOASYMKEY" => &[1],
+        "DECRYPTBYCERT" | "DECRYPTBYASYMKEY" | "SIGNBYCERT" | "SIGNBYASYMKEY" => &[2],
+        "CERTPRIVATEKEY" => &[1, 2],
+        _ => &[],
     }
 }
 

@@ -243,7 +243,7 @@ impl BindScope for Session {
             "@@rowcount" => 1,
             _ => return None,
         };
-        Some(SessionFunction { id, ty: SqlType::Int, nullable: false, stable: true })
+        Some(SessionFunction { id, params: &[], ty: SqlType::Int, nullable: false, stable: true })
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! It translates and decides nothing: commands and refusals in `commands`, configuration in `convert`, what views
 //! show in `states`, `cluster`, `listeners` and `samples`, both for database mirroring in `mirroring`, what a cluster stands on in `validation`, what the groups ask of the
-//! instance in `host`, certificates in `keys`, the health log in `health`.
+//! instance in `host`, the health log in `health`.
 
 mod cluster;
 mod commands;
@@ -15,7 +15,6 @@ mod convert;
 mod distributed;
 mod health;
 mod host;
-mod keys;
 mod listeners;
 mod mirroring;
 mod samples;
@@ -34,10 +33,8 @@ use keel_group::{
 };
 use keel_sql::Engine;
 use keel_sql::hadr::{
-    self, Caller, CertificateFacts, EndpointAddress, EndpointSpec, Hadr, HadrCommand, HadrState, HealthEvent,
-    MadeCertificate, errors,
+    self, Caller, EndpointAddress, EndpointSpec, Hadr, HadrCommand, HadrState, HealthEvent, errors,
 };
-use keel_types::SqlError;
 use parking_lot::Mutex;
 
 use crate::errorlog::ErrorLog;
@@ -229,28 +226,6 @@ impl Hadr for Replication {
         let members = cluster::state(self).map(|c| c.members).unwrap_or_default();
         let report = validation::report(&found, &members);
         Ok(validation::keep(report, &log_dir, self.groups.server_name()))
-    }
-
-    fn make_certificate(
-        &self,
-        subject: &str,
-        start: i64,
-        expiry: i64,
-    ) -> keel_types::error::Result<MadeCertificate> {
-        keys::make(subject, start, expiry)
-            .map_err(|e| SqlError::new(15297, 16, 1, format!("The certificate cannot be made: {e:#}.")))
-    }
-
-    fn read_certificate(&self, der: &[u8]) -> Option<CertificateFacts> {
-        keys::read(der)
-    }
-
-    fn seal_key(&self, key: &[u8], password: &str) -> Vec<u8> {
-        keys::seal(key, password)
-    }
-
-    fn open_key(&self, sealed: &[u8], password: &str) -> Option<Vec<u8>> {
-        keys::open(sealed, password)
     }
 
     fn members(&self) -> Vec<(String, String)> {

@@ -81,15 +81,12 @@ impl Runner<'_> {
         let Some(wanted) = &options.encryption else { return self.set_key_of_database(entry) };
         let (engine, name) = (&self.info.engine, wanted.certificate.as_str());
         let certificate = engine.certificate(name)?.ok_or_else(|| hadr_errors::no_certificate(name))?;
-        let facts = engine.hadr().and_then(|hadr| hadr.read_certificate(&certificate.certificate));
-        let (Some(facts), Some(secret)) = (facts, &certificate.key) else {
-            return Err(errors::no_private_key(name));
-        };
+        let Some(secret) = &certificate.key else { return Err(errors::no_private_key(name)) };
         let random = &*engine.options().env.random;
         let cipher = cipher_of(&wanted.algorithm).ok_or_else(|| errors::no_option("ALGORITHM", "BACKUP"))?;
         let key = SetKey::new(cipher, random);
         let (algorithm, wrapped) = (wanted.algorithm.clone(), key.wrap(secret, random));
-        let thumbprint = facts.thumbprint;
+        let thumbprint = crate::engine::thumbprint(&certificate.certificate);
         Ok(Some((key, Encryption { algorithm, thumbprint, key: wrapped, by_database: false })))
     }
 
@@ -117,12 +114,7 @@ impl Runner<'_> {
     pub(super) fn unlock(&self, found: &mut Labelled) -> Result<()> {
         let Some(encryption) = &found.label.encryption else { return Ok(()) };
         let engine = &self.info.engine;
-        let hadr = engine.hadr();
-        let is_it = |der: &[u8]| {
-            let facts = hadr.as_ref().and_then(|hadr| hadr.read_certificate(der));
-            facts.is_some_and(|facts| facts.thumbprint == encryption.thumbprint)
-                || crate::engine::thumbprint(der) == encryption.thumbprint
-        };
+        let is_it = |der: &[u8]| crate::engine::thumbprint(der) == encryption.thumbprint;
         let certificate = engine.certificates()?.into_iter().find(|c| is_it(&c.certificate));
         let certificate =
             certificate.ok_or_else(|| errors::no_certificate_of(shown(&encryption.thumbprint)))?;

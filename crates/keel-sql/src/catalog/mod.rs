@@ -29,9 +29,9 @@ pub(crate) use overlay::apply_op;
 pub use overlay::{CatalogOp, Overlay};
 pub use picture::{Named, ObjectRef, Picture, fold, id_of, module_kind_code, table_names, table_objects};
 pub use principal::{
-    DB_OWNER, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_ROLES, FIXED_SERVER_ROLES, GROUP_PERMISSIONS,
-    GUEST_USER, PERMISSIONS, PUBLIC, PermissionDef, PermissionState, PrincipalDef, Refusal,
-    SERVER_PERMISSIONS, SecurableRef, Token, Verdict, decide,
+    DB_OWNER, DBO_USER, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_ROLES, FIXED_SERVER_ROLES,
+    GROUP_PERMISSIONS, GUEST_USER, KEY_PERMISSIONS, PERMISSIONS, PUBLIC, PermissionDef, PermissionState,
+    PrincipalDef, Refusal, SERVER_PERMISSIONS, SecurableRef, Token, Verdict, decide,
 };
 
 use keel_base::TreeId;

@@ -5,6 +5,7 @@
 use super::principal::PrincipalDef;
 use crate::audit::definition::SpecificationDef;
 use crate::capture::CaptureSettings;
+use crate::keys::{AsymmetricKeyDef, CertificateDef, MasterKeyDef, SymmetricKeyDef};
 use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
 use keel_query::full_text::{FullTextCatalogDef, StoplistDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef};
@@ -345,10 +346,14 @@ pub mod object_class {
     pub const AUDIT: u8 = 54;
     /// In master: server audit specifications.
     pub const AUDIT_SPECIFICATION: u8 = 55;
-    /// In master: certificates.
+    /// Certificates.
     pub const CERTIFICATE: u8 = 51;
-    /// In master: its master key.
+    /// The master key.
     pub const MASTER_KEY: u8 = 52;
+    /// Asymmetric keys.
+    pub const ASYMMETRIC_KEY: u8 = 56;
+    /// Symmetric keys.
+    pub const SYMMETRIC_KEY: u8 = 57;
     /// In master: backups that were made.
     pub const BACKUP: u8 = 60;
     /// In master: databases that were restored.
@@ -390,6 +395,14 @@ pub enum CatalogObject {
     Stoplist(Arc<StoplistDef>),
     /// A database audit specification.
     AuditSpecification(Arc<SpecificationDef>),
+    /// The master key.
+    MasterKey(Arc<MasterKeyDef>),
+    /// A certificate.
+    Certificate(Arc<CertificateDef>),
+    /// An asymmetric key.
+    AsymmetricKey(Arc<AsymmetricKeyDef>),
+    /// A symmetric key.
+    SymmetricKey(Arc<SymmetricKeyDef>),
 }
 
 impl CatalogObject {
@@ -412,6 +425,10 @@ impl CatalogObject {
             CatalogObject::FullTextCatalog(d) => (object_class::FULL_TEXT_CATALOG, d.catalog_id),
             CatalogObject::Stoplist(d) => (object_class::STOPLIST, d.stoplist_id),
             CatalogObject::AuditSpecification(d) => (object_class::DATABASE_AUDIT_SPECIFICATION, d.id),
+            CatalogObject::MasterKey(d) => (object_class::MASTER_KEY, d.id),
+            CatalogObject::Certificate(d) => (object_class::CERTIFICATE, d.id),
+            CatalogObject::AsymmetricKey(d) => (object_class::ASYMMETRIC_KEY, d.id),
+            CatalogObject::SymmetricKey(d) => (object_class::SYMMETRIC_KEY, d.id),
         };
         CatalogKey { class, id }
     }
@@ -451,6 +468,10 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::FullTextCatalog(d) => serde_json::to_vec(&**d),
         CatalogObject::Stoplist(d) => serde_json::to_vec(&**d),
         CatalogObject::AuditSpecification(d) => serde_json::to_vec(&**d),
+        CatalogObject::MasterKey(d) => serde_json::to_vec(&**d),
+        CatalogObject::Certificate(d) => serde_json::to_vec(&**d),
+        CatalogObject::AsymmetricKey(d) => serde_json::to_vec(&**d),
+        CatalogObject::SymmetricKey(d) => serde_json::to_vec(&**d),
     };
     json.expect("definitions hold nothing that JSON cannot")
 }
@@ -480,6 +501,14 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         object_class::STOPLIST => CatalogObject::Stoplist(serde_json::from_slice(json).map(Arc::new)?),
         object_class::DATABASE_AUDIT_SPECIFICATION => {
             CatalogObject::AuditSpecification(serde_json::from_slice(json).map(Arc::new)?)
+        }
+        object_class::MASTER_KEY => CatalogObject::MasterKey(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::CERTIFICATE => CatalogObject::Certificate(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::ASYMMETRIC_KEY => {
+            CatalogObject::AsymmetricKey(serde_json::from_slice(json).map(Arc::new)?)
+        }
+        object_class::SYMMETRIC_KEY => {
+            CatalogObject::SymmetricKey(serde_json::from_slice(json).map(Arc::new)?)
         }
         _ => return Ok(None),
     }))

@@ -1,5 +1,6 @@
 //! An immutable picture of one database's objects, with the lookups that binders and system views need.
 
+mod keys;
 mod seen;
 
 use super::object::{CatalogKey, CatalogObject, DatabaseSettings, PropertyDef, SchemaDef};
@@ -84,6 +85,7 @@ pub struct Picture {
     full_text_catalogs: BTreeMap<i32, Arc<FullTextCatalogDef>>,
     stoplists: BTreeMap<i32, Arc<StoplistDef>>,
     audit_specifications: BTreeMap<i32, Arc<SpecificationDef>>,
+    keys: Arc<keys::Keys>,
     /// Indexed views by the tables that they are made of.
     indexed_views: BTreeMap<ObjectId, Vec<ObjectId>>,
     /// Version that brought a table or module as it is, of those changed since the catalog was read.
@@ -130,6 +132,7 @@ impl Picture {
             full_text_catalogs: BTreeMap::new(),
             stoplists: BTreeMap::new(),
             audit_specifications: BTreeMap::new(),
+            keys: Arc::default(),
             indexed_views: BTreeMap::new(),
             changed: HashMap::default(),
             names: HashMap::default(),
@@ -248,6 +251,16 @@ impl Picture {
             CatalogObject::AuditSpecification(d) => {
                 self.audit_specifications.insert(d.id, d);
             }
+            CatalogObject::MasterKey(d) => Arc::make_mut(&mut self.keys).master = Some(d),
+            CatalogObject::Certificate(d) => {
+                Arc::make_mut(&mut self.keys).certificates.insert(d.id, d);
+            }
+            CatalogObject::AsymmetricKey(d) => {
+                Arc::make_mut(&mut self.keys).asymmetric.insert(d.id, d);
+            }
+            CatalogObject::SymmetricKey(d) => {
+                Arc::make_mut(&mut self.keys).symmetric.insert(d.id, d);
+            }
         }
     }
 
@@ -312,6 +325,9 @@ impl Picture {
             }
             class::DATABASE_AUDIT_SPECIFICATION => {
                 self.audit_specifications.remove(&key.id);
+            }
+            class::MASTER_KEY | class::CERTIFICATE | class::ASYMMETRIC_KEY | class::SYMMETRIC_KEY => {
+                self.remove_key(key);
             }
             class::POLICY => {
                 if let Some(d) = self.policies.remove(&key.id) {

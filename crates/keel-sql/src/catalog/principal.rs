@@ -72,6 +72,12 @@ pub enum SecurableRef {
     AvailabilityGroup([u8; 16]),
     /// A column of a table or view.
     Column(ObjectId, i32),
+    /// A certificate of the database.
+    Certificate(i32),
+    /// An asymmetric key of the database.
+    AsymmetricKey(i32),
+    /// A symmetric key of the database.
+    SymmetricKey(i32),
 }
 
 /// GRANT or DENY.
@@ -322,7 +328,8 @@ impl Picture {
         if by_grants == Verdict::Denied || by_roles == Verdict::Denied {
             return Verdict::Denied;
         }
-        let owned = schema.and_then(|s| self.schema(s)).is_some_and(|s| s.owner != 0 && token.is(s.owner));
+        let owner = schema.and_then(|s| self.schema(s)).map(|s| s.owner).or_else(|| self.key_owner(on));
+        let owned = owner.is_some_and(|owner| owner != 0 && token.is(owner));
         if owned || by_grants == Verdict::Allowed { Verdict::Allowed } else { by_roles }
     }
 
@@ -381,7 +388,16 @@ fn fixed_role_says(token: &Token, name: &str) -> Verdict {
     if reads && token.in_fixed("db_denydatareader") || writes && token.in_fixed("db_denydatawriter") {
         return Verdict::Denied;
     }
-    let defines = matches!(name, "ALTER" | "REFERENCES" | "CHECKPOINT" | "ALTER ANY DATABASE DDL TRIGGER");
+    let defines = matches!(
+        name,
+        "ALTER"
+            | "REFERENCES"
+            | "CHECKPOINT"
+            | "ALTER ANY DATABASE DDL TRIGGER"
+            | "ALTER ANY CERTIFICATE"
+            | "ALTER ANY ASYMMETRIC KEY"
+            | "ALTER ANY SYMMETRIC KEY"
+    );
     let creates = name.starts_with("CREATE ") && name != "CREATE ROLE";
     let allowed = reads && token.in_fixed("db_datareader")
         || writes && token.in_fixed("db_datawriter")
@@ -421,6 +437,12 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
     ("CREATE ROLE", "CRRL"),
     ("CREATE FULLTEXT CATALOG", "CRFT"),
     ("CREATE DATABASE", "CRDB"),
+    ("CREATE CERTIFICATE", "CRCF"),
+    ("CREATE ASYMMETRIC KEY", "CRAK"),
+    ("CREATE SYMMETRIC KEY", "CRSK"),
+    ("ALTER ANY CERTIFICATE", "ALCF"),
+    ("ALTER ANY ASYMMETRIC KEY", "ALAK"),
+    ("ALTER ANY SYMMETRIC KEY", "ALSK"),
     ("ALTER ANY USER", "ALUS"),
     ("ALTER ANY ROLE", "ALRL"),
     ("ALTER ANY APPLICATION ROLE", "ALAR"),
@@ -440,6 +462,9 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
     ("CHECKPOINT", "CP"),
     ("SHOWPLAN", "SPLN"),
 ];
+
+/// Permissions on a key or a certificate.
+pub const KEY_PERMISSIONS: &[&str] = &["REFERENCES", "VIEW DEFINITION", "ALTER", "TAKE OWNERSHIP", "CONTROL"];
 
 /// Permissions on an endpoint with their codes.
 pub const ENDPOINT_PERMISSIONS: &[(&str, &str)] = &[

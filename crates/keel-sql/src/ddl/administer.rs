@@ -144,13 +144,9 @@ impl Runner<'_> {
             StatementKind::Restore(r) => self.restore(program, frame, r)?,
             StatementKind::AvailabilityGroup(s) => self.availability_group(s)?,
             StatementKind::Endpoint(s) => self.endpoint(s)?,
-            StatementKind::CreateCertificate(c) => self.create_certificate(c)?,
-            StatementKind::BackupCertificate(b) => self.backup_certificate(b)?,
-            StatementKind::MasterKey(k) => self.master_key(k)?,
+            StatementKind::Key(k) if crate::keys::changes_nothing(k) => self.key_statement(k)?,
             StatementKind::DatabaseEncryptionKey(k) => self.database_encryption_key(k)?,
             StatementKind::Drop(d) if d.class == DropClass::Endpoint => self.drop_endpoints(d)?,
-            StatementKind::Drop(d) if d.class == DropClass::Certificate => self.drop_certificates(d)?,
-            StatementKind::Drop(d) if d.class == DropClass::MasterKey => self.drop_master_key()?,
             StatementKind::EventSession(s) => self.event_session(s)?,
             StatementKind::Audit(a) => return self.audit_outside_transactions(a),
             StatementKind::Governor(g) => self.governor_statement(g)?,
@@ -216,6 +212,8 @@ impl Runner<'_> {
             StatementKind::AlterRole(a) => self.alter_role(a)?,
             StatementKind::Permission(p) => self.permission(program, p)?,
             StatementKind::AlterAuthorization(a) => self.alter_authorization(a)?,
+            StatementKind::Key(k) => self.key_statement(k)?,
+            StatementKind::Drop(d) if crate::keys::drops(&d.class) => self.drop_keys(d)?,
             StatementKind::Drop(d) => {
                 self.drop_objects(program, d)?;
                 code = command::DROP_TABLE;
@@ -241,15 +239,17 @@ fn changes_lists(kind: &StatementKind) -> bool {
         | StatementKind::AlterRole(_)
         | StatementKind::Permission(_)
         | StatementKind::AlterAuthorization(_) => true,
+        StatementKind::Key(k) => !crate::keys::changes_nothing(k),
         StatementKind::Drop(d) => {
-            matches!(
-                d.class,
-                DropClass::Schema
-                    | DropClass::Type
-                    | DropClass::User
-                    | DropClass::Role
-                    | DropClass::SecurityPolicy
-            )
+            crate::keys::drops(&d.class)
+                || matches!(
+                    d.class,
+                    DropClass::Schema
+                        | DropClass::Type
+                        | DropClass::User
+                        | DropClass::Role
+                        | DropClass::SecurityPolicy
+                )
         }
         _ => false,
     }

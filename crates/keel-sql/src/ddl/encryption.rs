@@ -7,7 +7,7 @@ use crate::catalog::SecurableRef;
 use crate::engine::{DatabaseEntry, FIRST_USER_DATABASE, thumbprint};
 use crate::errors::{self, error_functions};
 use crate::hadr::errors as hadr_errors;
-use crate::hadr::store::StoredCertificate;
+use crate::keys::CertificateDef;
 use crate::map::txn_error;
 use crate::run::Runner;
 use keel_node::{Algorithm, EncryptionState, KeyRing, TxnError};
@@ -104,7 +104,7 @@ impl Runner<'_> {
         }
         let sees = self.info.unrestricted.get() || self.info.may_on_server("VIEW ANY DEFINITION");
         let found = self.info.engine.certificate(name)?.filter(|_| sees);
-        let StoredCertificate { certificate, key, own_password, key_backed_up, .. } =
+        let CertificateDef { certificate, key, own_password, key_backed_up, .. } =
             found.ok_or_else(|| hadr_errors::no_certificate(name))?;
         let secret = key.filter(|_| !own_password).ok_or_else(|| no_private_key(name))?;
         Ok(Sealing { thumbprint: thumbprint(&certificate), secret, backed_up: key_backed_up != 0 })

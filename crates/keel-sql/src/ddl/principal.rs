@@ -1,8 +1,9 @@
 //! Users, roles, GRANT, DENY, REVOKE, EXECUTE AS.
 
 use crate::catalog::{
-    CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, GROUP_PERMISSIONS, Named,
-    PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, fold, object_class,
+    CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, GROUP_PERMISSIONS,
+    KEY_PERMISSIONS, Named, PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
+    fold, object_class,
 };
 use crate::engine::{DatabaseEntry, LoginRecord};
 use crate::errors;
@@ -250,6 +251,9 @@ impl Runner<'_> {
         if picture.schemas().any(|s| s.owner == id && s.schema_id > 4) {
             return Err(errors::principal_owns_schema());
         }
+        if let Some(kind) = picture.owned_key(id) {
+            return Err(crate::keys::errors::principal_owns(kind));
+        }
         if picture.modules().any(|m| m.execute_as == Some(id) && m.schema_id != SERVER_TRIGGERS) {
             return Err(errors::principal_runs_modules());
         }
@@ -306,6 +310,11 @@ impl Runner<'_> {
         };
         if wanted.iter().any(|(permission, on)| *permission == "UNMASK" && !of_table(on)) {
             return Err(errors::permission_not_compatible("UNMASK"));
+        }
+        let of_key = |on: &SecurableRef| picture.key_owner(*on).is_some();
+        let strange = wanted.iter().find(|(name, on)| of_key(on) && !KEY_PERMISSIONS.contains(name));
+        if let Some((name, _)) = strange {
+            return Err(errors::permission_not_compatible(name));
         }
         for (permission, on) in &wanted {
             self.check_may_grant(&entry, permission, *on, p)?;
@@ -433,6 +442,10 @@ impl Runner<'_> {
                 let found = picture.principal_named(&s.name.name.text).ok_or_else(|| missing("user"))?;
                 (SecurableRef::Principal(found.principal_id), &["CONTROL"])
             }
+            Some(class @ ("CERTIFICATE" | "ASYMMETRIC KEY" | "SYMMETRIC KEY")) => {
+                let found = crate::keys::securable(&picture, class, &s.name.name.text);
+                (found.ok_or_else(|| missing(&class.to_ascii_lowercase()))?, KEY_PERMISSIONS)
+            }
             Some(other) => return Err(errors::not_supported(format!("A permission on a {other}"))),
         })
     }
@@ -515,6 +528,9 @@ impl Runner<'_> {
                 let owner = owner.ok_or_else(|| errors::cannot_alter_principal("find", "user", to))?;
                 let schema = crate::catalog::SchemaDef { owner: owner.principal_id, ..(**schema).clone() };
                 self.put(&entry, CatalogObject::Schema(Arc::new(schema)))
+            }
+            (Some(class @ ("CERTIFICATE" | "ASYMMETRIC KEY" | "SYMMETRIC KEY")), Some(to)) => {
+                self.give_key(&entry, class, name, to)
             }
             _ => Err(errors::not_supported("This ALTER AUTHORIZATION")),
         }

@@ -716,8 +716,13 @@ impl DatabaseEntry {
 
     /// Writes one object outside any session, in its own transaction.
     pub fn put_now(&self, object: CatalogObject) -> Result<()> {
+        self.change_now(CatalogOp::Put(object))
+    }
+
+    /// The same of any change.
+    pub(super) fn change_now(&self, op: CatalogOp) -> Result<()> {
         let name = self.name();
-        let ops = [CatalogOp::Put(object)];
+        let ops = [op];
         let mut txn = self.store.begin(Isolation::ReadCommitted);
         self.write_ops(&mut txn, &ops)?;
         self.publish(&ops);

@@ -7,7 +7,7 @@
 
 use super::server::{StoredDatabase, forget_database};
 use super::{Engine, TEMPDB};
-use crate::hadr::store::StoredCertificate;
+use crate::keys::CertificateDef;
 use keel_base::DatabaseId;
 use keel_types::SqlError;
 use keel_types::error::Result;
@@ -45,7 +45,7 @@ impl Engine {
     ///
     /// # Errors
     /// Those of reading master.
-    pub(crate) fn certificate_of(&self, wanted: &[u8]) -> Result<Option<StoredCertificate>> {
+    pub(crate) fn certificate_of(&self, wanted: &[u8]) -> Result<Option<CertificateDef>> {
         Ok(self.certificates()?.into_iter().find(|c| thumbprint(&c.certificate) == wanted))
     }
 

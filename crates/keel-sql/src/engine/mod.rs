@@ -77,6 +77,10 @@ pub trait PasswordHasher: Send + Sync {
     fn knows(&self, stored: &[u8]) -> bool;
     /// Whether `password` made `stored`.
     fn verify(&self, password: &str, stored: &[u8]) -> bool;
+    /// A key sealed with a password, stretched slowly: for files, and for keys that a password protects.
+    fn seal(&self, key: &[u8], password: &str) -> Vec<u8>;
+    /// The way back; `None` for a wrong password, or when it is damaged.
+    fn open(&self, sealed: &[u8], password: &str) -> Option<Vec<u8>>;
 }
 
 /// Where lines of the server's error log go (deadlock graphs, RAISERROR WITH LOG, database start-up).

@@ -1,22 +1,24 @@
-//! The chain that private keys hang on: the service master key of the instance, the master key of master, certificates' keys.
+//! The chain that private keys hang on, from the instance's end: the service master key, and what it opens by itself.
 //!
 //! ```text
-//! <data>/service.keel ─► the master key (and: its password ─► the master key) ─► private keys of certificates ─► keys of databases
+//! <data>/service.keel ─► master keys of databases ─► private keys of certificates ─► keys of databases (those in master), cells
 //!                     └► passwords of linked servers
 //! ```
 //!
 //! The service master key is 32 random bytes in a file of its own, readable by the server's user alone: `KEELSMK1`, the key,
-//! and CRC32C of both, little-endian. Whoever copies the data directory without it has sealed keys. A certificate whose key came with a password of
-//! its own hangs on the service master key, as does one that was there before the master key was.
+//! and CRC32C of both, little-endian. Whoever copies the data directory without it has sealed keys. The rest of the chain is in [`crate::keys`].
 
 use super::Engine;
-use crate::hadr::store::{StoredCertificate, StoredMasterKey};
+use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, fold, object_class};
+use crate::hadr::{Caller, HadrCommand};
+use crate::keys::{CertificateDef, MasterKeyDef};
 use keel_base::cipher::{open_secret, seal_secret};
 use keel_base::env::OpenMode;
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const FILE: &str = "service.keel";
 const MAGIC: &[u8; 8] = b"KEELSMK1";
@@ -84,70 +86,52 @@ impl Engine {
         Ok(key)
     }
 
-    /// What a new master key is kept as; `by_password` is for the day when the service master key is another one.
-    pub(crate) fn new_master_key(
-        &self,
-        hash: Vec<u8>,
-        by_password: &dyn Fn(&[u8]) -> Vec<u8>,
-    ) -> Result<StoredMasterKey> {
-        let mut key = [0; KEY_BYTES];
-        let random = &*self.options.env.random;
-        random.fill(&mut key);
-        let sealed = seal_secret(&key, &self.own_service_key()?, random);
-        Ok(StoredMasterKey {
-            id: 1,
-            password_hash: hash,
-            sealed: Some(sealed),
-            by_password: Some(by_password(&key)),
-        })
+    /// A secret sealed with the service master key.
+    pub(crate) fn seal_with_service_key(&self, secret: &[u8]) -> Result<Vec<u8>> {
+        Ok(seal_secret(secret, &self.own_service_key()?, &*self.options.env.random))
     }
 
-    /// The same master key, opened with its password, sealed with the service master key that there is now.
-    pub(crate) fn seal_master_key(&self, stored: StoredMasterKey, key: &[u8]) -> Result<StoredMasterKey> {
-        let sealed = seal_secret(key, &self.own_service_key()?, &*self.options.env.random);
-        Ok(StoredMasterKey { sealed: Some(sealed), ..stored })
-    }
-
-    /// Whether the master key opens with the service master key.
-    pub(crate) fn opens_master_key(&self, stored: &StoredMasterKey) -> bool {
-        stored.sealed.is_none() || self.master_key_bytes(stored).is_some()
-    }
-
-    fn master_key_bytes(&self, stored: &StoredMasterKey) -> Option<Vec<u8>> {
+    /// The way back; `None` when it is sealed with something else.
+    pub(crate) fn open_with_service_key(&self, sealed: &[u8]) -> Option<Vec<u8>> {
         // A file that cannot be read opens nothing: what hangs on it says so.
-        let service = self.known_service_key().ok().flatten()?;
-        open_secret(stored.sealed.as_deref()?, &service)
+        open_secret(sealed, &self.known_service_key().ok().flatten()?)
     }
 
-    /// A certificate as it is stored: its private key sealed.
-    pub(crate) fn sealed_certificate(&self, certificate: StoredCertificate) -> Result<StoredCertificate> {
-        let Some(key) = &certificate.key else { return Ok(certificate) };
-        let master = self.master_key()?.filter(|_| !certificate.own_password);
-        let secret = match master.and_then(|stored| self.master_key_bytes(&stored)) {
-            Some(master) => master,
-            None => self.own_service_key()?.to_vec(),
-        };
-        let sealed = seal_secret(key, &secret, &*self.options.env.random);
-        Ok(StoredCertificate { key: None, sealed_key: Some(sealed), ..certificate })
+    /// A master key, where the service master key opens it.
+    pub(crate) fn master_key_bytes(&self, stored: &MasterKeyDef) -> Option<Vec<u8>> {
+        stored.by_service_keys().find_map(|sealed| self.open_with_service_key(sealed))
     }
 
-    /// Certificates as they are used: with their private keys, as far as those open.
-    pub(crate) fn opened_certificates(
-        &self,
-        mut all: Vec<StoredCertificate>,
-    ) -> Result<Vec<StoredCertificate>> {
+    /// Certificates of master as they are used: with their private keys, as far as those open by themselves.
+    fn opened_certificates(&self, mut all: Vec<CertificateDef>) -> Vec<CertificateDef> {
         if all.iter().all(|c| c.sealed_key.is_none()) {
-            return Ok(all);
+            return all;
         }
-        let service = self.known_service_key().ok().flatten();
-        let master = self.master_key()?.and_then(|stored| self.master_key_bytes(&stored));
+        let master = self.master().picture().master_key().and_then(|stored| self.master_key_bytes(stored));
         for certificate in &mut all {
             let Some(sealed) = certificate.sealed_key.take() else { continue };
             let with_master = master.as_deref().and_then(|master| open_secret(&sealed, master));
-            let with_service = || service.as_ref().and_then(|service| open_secret(&sealed, service));
-            certificate.key = with_master.or_else(with_service);
+            // Of old times, when there need not have been a master key.
+            certificate.key = with_master.or_else(|| self.open_with_service_key(&sealed));
         }
-        Ok(all)
+        all
+    }
+
+    /// Certificates of master, with their private keys.
+    ///
+    /// # Errors
+    /// None by now.
+    pub fn certificates(&self) -> Result<Vec<CertificateDef>> {
+        let stored = self.master().picture().certificates().map(|c| (**c).clone()).collect();
+        Ok(self.opened_certificates(stored))
+    }
+
+    /// The certificate of that name in master.
+    ///
+    /// # Errors
+    /// None by now.
+    pub fn certificate(&self, name: &str) -> Result<Option<CertificateDef>> {
+        Ok(self.certificates()?.into_iter().find(|c| fold(&c.name) == fold(name)))
     }
 
     /// A password of a linked server as it is kept: sealed with the service master key.
@@ -165,11 +149,37 @@ impl Engine {
         })
     }
 
+    /// Takes a certificate out of master whatever hangs on it, as one that was lost.
+    ///
+    /// # Errors
+    /// Those of writing master.
+    pub fn drop_certificate(&self, id: i32) -> Result<()> {
+        let key = CatalogKey { class: object_class::CERTIFICATE, id };
+        self.master().change_now(CatalogOp::Remove(key))
+    }
+
     /// Private keys of an instance that kept them as they are.
     pub(super) fn seal_private_keys(&self) -> Result<()> {
-        for certificate in self.stored_certificates()?.into_iter().filter(|c| c.key.is_some()) {
-            self.put_certificate(certificate)?;
+        let master = self.master();
+        for certificate in master.picture().certificates() {
+            let Some(key) = &certificate.key else { continue };
+            let sealed_key = Some(self.seal_with_service_key(key)?);
+            let sealed = CertificateDef { key: None, sealed_key, ..(**certificate).clone() };
+            master.put_now(CatalogObject::Certificate(Arc::new(sealed)))?;
         }
         Ok(())
+    }
+
+    /// Certificates of master have changed: what waited for one goes on, and the endpoint knows whom it trusts.
+    pub fn certificates_changed(&self) {
+        self.unlock_databases();
+        let told = self.endpoint_spec().and_then(|spec| {
+            let (Some(hadr), Some(spec)) = (self.hadr(), spec) else { return Ok(()) };
+            let caller = Caller { login: String::new(), external_cluster: false };
+            hadr.execute(&caller, HadrCommand::SetEndpoint(Box::new(spec)))
+        });
+        if let Err(e) = told {
+            self.options.log.write(&format!("The endpoint was not told of its certificates. {e}"));
+        }
     }
 }

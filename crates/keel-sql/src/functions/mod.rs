@@ -15,6 +15,7 @@ mod session;
 pub use metadata::{find as find_named, find_seen, split_name};
 pub use sequence::CurrentRow;
 
+use crate::keys::functions as keys;
 use crate::session::info::Info;
 use keel_query::IsolationLevel;
 use keel_query::scope::SessionFunction;
@@ -33,6 +34,8 @@ pub struct Function {
     pub least: usize,
     /// Greatest number of arguments.
     pub most: usize,
+    /// What its arguments are converted to; nothing where they are taken as they are. Bytes take texts and bytes alone.
+    pub params: &'static [SqlType],
     /// Result.
     pub ty: SqlType,
     /// One value per statement.
@@ -42,15 +45,30 @@ pub struct Function {
 }
 
 const fn f(name: &'static str, least: usize, most: usize, ty: SqlType, eval: Eval) -> Function {
-    Function { name, least, most, ty, stable: true, eval }
+    Function { name, least, most, params: &[], ty, stable: true, eval }
 }
 
 /// Changes within a statement.
 const fn volatile(name: &'static str, most: usize, ty: SqlType, eval: Eval) -> Function {
-    Function { name, least: 0, most, ty, stable: false, eval }
+    Function { name, least: 0, most, params: &[], ty, stable: false, eval }
+}
+
+/// One of keys: every argument has its type. Those that draw something are not stable.
+const fn key(
+    name: &'static str,
+    least: usize,
+    params: &'static [SqlType],
+    ty: SqlType,
+    stable: bool,
+    eval: Eval,
+) -> Function {
+    Function { name, least, most: params.len(), params, ty, stable, eval }
 }
 
 const INT: SqlType = SqlType::Int;
+const BYTES: SqlType = SqlType::VarBinary(Length::Max);
+const SEALED: SqlType = SqlType::VarBinary(Length::Limited(8000));
+const GUID: SqlType = SqlType::UniqueIdentifier;
 const BIG: SqlType = SqlType::BigInt;
 const NAME: SqlType = SqlType::SYSNAME;
 const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
@@ -126,6 +144,43 @@ pub static ALL: &[Function] = &[
     f("HOST_ID", 0, 0, SqlType::NVarChar(Length::Limited(10)), security::host_id),
     f("APP_NAME", 0, 0, NAME, security::app_name),
     f("PROGRAM_NAME", 0, 0, NAME, security::app_name),
+    // Keys.
+    key("KEY_GUID", 1, &[TEXT], GUID, true, keys::key_guid),
+    key("KEY_ID", 1, &[TEXT], INT, true, keys::key_id),
+    f("KEY_NAME", 1, 1, NAME, keys::key_name),
+    key("SYMKEYPROPERTY", 2, &[INT, TEXT], VARIANT, true, keys::symmetric_property),
+    key("CERT_ID", 1, &[TEXT], INT, true, keys::certificate_id),
+    key("CERTPROPERTY", 2, &[INT, TEXT], VARIANT, true, keys::certificate_property),
+    key("CERTENCODED", 1, &[INT], SEALED, true, keys::certificate_encoded),
+    key("CERTPRIVATEKEY", 2, &[INT, TEXT, TEXT], SEALED, false, keys::certificate_private_key),
+    key("ASYMKEY_ID", 1, &[TEXT], INT, true, keys::asymmetric_id),
+    key("ASYMKEYPROPERTY", 2, &[INT, TEXT], VARIANT, true, keys::asymmetric_property),
+    key("ENCRYPTBYKEY", 2, &[GUID, BYTES, INT, BYTES], SEALED, false, keys::encrypt_by_key),
+    key("DECRYPTBYKEY", 1, &[BYTES, INT, BYTES], SEALED, true, keys::decrypt_by_key),
+    key(
+        "DECRYPTBYKEYAUTOCERT",
+        3,
+        &[INT, TEXT, BYTES, INT, BYTES],
+        SEALED,
+        true,
+        keys::decrypt_by_key_auto_cert,
+    ),
+    key(
+        "DECRYPTBYKEYAUTOASYMKEY",
+        3,
+        &[INT, TEXT, BYTES, INT, BYTES],
+        SEALED,
+        true,
+        keys::decrypt_by_key_auto_asymmetric,
+    ),
+    key("ENCRYPTBYCERT", 2, &[INT, BYTES], SEALED, false, keys::encrypt_by_cert),
+    key("DECRYPTBYCERT", 2, &[INT, BYTES, TEXT], SEALED, true, keys::decrypt_by_cert),
+    key("ENCRYPTBYASYMKEY", 2, &[INT, BYTES], SEALED, false, keys::encrypt_by_asymmetric),
+    key("DECRYPTBYASYMKEY", 2, &[INT, BYTES, TEXT], SEALED, true, keys::decrypt_by_asymmetric),
+    key("SIGNBYCERT", 2, &[INT, BYTES, TEXT], SEALED, true, keys::sign_by_cert),
+    key("VERIFYSIGNEDBYCERT", 3, &[INT, BYTES, BYTES], INT, true, keys::verify_by_cert),
+    key("SIGNBYASYMKEY", 2, &[INT, BYTES, TEXT], SEALED, true, keys::sign_by_asymmetric),
+    key("VERIFYSIGNEDBYASYMKEY", 3, &[INT, BYTES, BYTES], INT, true, keys::verify_by_asymmetric),
     // Server.
     f("@@VERSION", 0, 0, SqlType::NVarChar(Length::Limited(300)), server::version),
     f("@@SERVERNAME", 0, 0, NAME, server::server_name),
@@ -188,6 +243,7 @@ pub static ALL: &[Function] = &[
         name: "NEXT VALUE FOR",
         least: 3,
         most: 3,
+        params: &[],
         ty: BIG,
         stable: false,
         eval: sequence::next_value_for,
@@ -218,7 +274,13 @@ pub fn bind(name: &str, args: &[SqlType]) -> Option<SessionFunction> {
     if args.len() < function.least || args.len() > function.most {
         return None;
     }
-    Some(SessionFunction { id: id as u32, ty: function.ty, nullable: true, stable: function.stable })
+    Some(SessionFunction {
+        id: id as u32,
+        params: function.params,
+        ty: function.ty,
+        nullable: true,
+        stable: function.stable,
+    })
 }
 
 /// Calls a function by the id that [`bind`] gave.
@@ -239,12 +301,12 @@ pub fn isolation_name(level: IsolationLevel) -> &'static str {
 }
 
 /// A string argument; `None` for NULL and other types.
-fn text(args: &[Value], at: usize) -> Option<&str> {
+pub(crate) fn text(args: &[Value], at: usize) -> Option<&str> {
     args.get(at).and_then(Value::as_str)
 }
 
 /// A number argument.
-fn number(args: &[Value], at: usize) -> Option<i64> {
+pub(crate) fn number(args: &[Value], at: usize) -> Option<i64> {
     match args.get(at)? {
         Value::Int(n) => Some(*n),
         Value::Bit(b) => Some(i64::from(*b)),
@@ -255,17 +317,17 @@ fn number(args: &[Value], at: usize) -> Option<i64> {
 }
 
 /// A number or NULL.
-fn int(n: Option<i64>) -> Value {
+pub(crate) fn int(n: Option<i64>) -> Value {
     n.map_or(Value::Null, Value::Int)
 }
 
 /// A string or NULL.
-fn string(s: Option<impl Into<smol_str::SmolStr>>) -> Value {
+pub(crate) fn string(s: Option<impl Into<smol_str::SmolStr>>) -> Value {
     s.map_or(Value::Null, |s| Value::str(s))
 }
 
 /// A sql_variant.
-fn variant(ty: SqlType, value: Value) -> Value {
+pub(crate) fn variant(ty: SqlType, value: Value) -> Value {
     match value {
         Value::Null => Value::Null,
         value => Value::Variant(std::sync::Arc::new((ty, value))),
@@ -278,6 +340,6 @@ fn variant_int(n: i64) -> Value {
 }
 
 /// A sql_variant of type nvarchar.
-fn variant_text(s: impl Into<smol_str::SmolStr>) -> Value {
+pub(crate) fn variant_text(s: impl Into<smol_str::SmolStr>) -> Value {
     variant(SqlType::NVarChar(Length::Limited(128)), Value::str(s))
 }

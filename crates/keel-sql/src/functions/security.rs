@@ -175,6 +175,12 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
                 None => return Ok(Value::Null),
             }
         }
+        (class @ ("CERTIFICATE" | "ASYMMETRIC KEY" | "SYMMETRIC KEY"), Some(name)) => {
+            match crate::keys::securable(&info.picture(&entry), class, name) {
+                Some(on) => return Ok(Value::Int(i64::from(info.may_key(&entry, &permission, on)))),
+                None => return Ok(Value::Null),
+            }
+        }
         // Nothing is granted on types: whoever has a permission on the schema has it on what is in it.
         ("TYPE", Some(name)) => {
             let picture = info.picture(&entry);

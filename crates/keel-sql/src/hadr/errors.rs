@@ -373,8 +373,6 @@ error_functions! {
     endpoint_not_listening(port, detail) = 9692, 16, 1, "The Database Mirroring endpoint cannot listen on port {port} because: {detail}";
     /// Unencrypted endpoints.
     endpoint_unencrypted() = 7894, 16, 1, "ENCRYPTION = DISABLED is not supported: connections between replicas are always encrypted with TLS 1.3.";
-    /// Certificate name taken.
-    certificate_exists(name) = 15232, 16, 1, "A certificate with name '{name}' already exists or this certificate already has been added to the database.";
     /// No such certificate.
     no_certificate(name) = 15151, 16, 3, "Cannot find the certificate '{name}', because it does not exist or you do not have permission.";
     /// Still used.
@@ -383,16 +381,4 @@ error_functions! {
     certificate_seals_key(name) = 3716, 16, 1, "The certificate '{name}' cannot be dropped because it is bound to one or more database encryption key.";
     /// A certificate without its private key.
     certificate_without_key(name) = 15556, 16, 1, "Cannot use certificate '{name}' for an endpoint, because its private key is not present.";
-    /// No master key.
-    no_master_key() = 15581, 16, 7, "Please create a master key in the database or open the master key in the session before performing this operation.";
-    /// Master key there already.
-    master_key_exists() = 15578, 16, 1, "There is already a master key in the database. Please drop it before performing this statement.";
-    /// A wrong password.
-    wrong_key_password() = 15465, 16, 1, "The private key password is invalid.";
-    /// A file that is not what it should be.
-    bad_certificate_file() = 15208, 16, 1, "The certificate, asymmetric key, or private key file is not valid or does not exist; or you do not have permissions for it.";
-    /// A file that exists.
-    certificate_file_exists(path) = 15240, 16, 1, "Cannot write into file '{path}'. Verify that you have write permissions, that the file path is valid, and that the file does not already exist.";
-    /// Certificates of a server have a password only with a key in a file.
-    certificate_subject_missing() = 15291, 16, 1, "SUBJECT must be specified to create a certificate with a new key.";
 }

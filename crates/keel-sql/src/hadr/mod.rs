@@ -17,10 +17,10 @@
 //! | [`cluster`] | the cluster the groups live in, and what can be asked of it |
 //! | [`command`] | what can be asked of a group |
 //! | [`build`], [`check`] | statements' options, and the product's rules about them |
-//! | `group`, `endpoint`, `certificate` | the statements |
+//! | `group`, `endpoint` | the statements |
 //! | [`contained`] | contained groups: what `master` and `msdb` are to those in a group's context |
 //! | [`distributed`] | distributed groups: which statement is allowed when, what they ask for |
-//! | [`store`] | endpoints, certificates and the master key in master |
+//! | [`store`] | endpoints in master |
 //! | [`access`] | who may use a group's database, and read-only routing |
 //! | [`mirroring`], `partner` | database mirroring: what sessions are, which statement is allowed when; the statements |
 //! | [`health`] | roll-up of synchronization health |
@@ -31,7 +31,6 @@
 
 pub mod access;
 pub mod build;
-mod certificate;
 pub mod check;
 pub mod cluster;
 pub mod command;
@@ -114,42 +113,4 @@ pub trait Hadr: Send + Sync {
 
     /// A database that could not be opened at the start is open now.
     fn database_opened(&self, _entry: &Arc<crate::engine::DatabaseEntry>) {}
-
-    /// Makes a key pair and a self-signed certificate for it. `subject` is a common name; times are seconds since 1970.
-    fn make_certificate(&self, subject: &str, start: i64, expiry: i64) -> Result<MadeCertificate>;
-
-    /// Reads a certificate's facts from its DER form; `None` when it is not one.
-    fn read_certificate(&self, der: &[u8]) -> Option<CertificateFacts>;
-
-    /// Encrypts a private key with a password, for a file.
-    fn seal_key(&self, key: &[u8], password: &str) -> Vec<u8>;
-
-    /// The way back; `None` for a wrong password or a damaged file.
-    fn open_key(&self, sealed: &[u8], password: &str) -> Option<Vec<u8>>;
-}
-
-/// A new certificate and its key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MadeCertificate {
-    /// The certificate, DER.
-    pub certificate: Vec<u8>,
-    /// The private key, PKCS#8 DER.
-    pub key: Vec<u8>,
-}
-
-/// What `sys.certificates` shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CertificateFacts {
-    /// Common name or whole subject.
-    pub subject: String,
-    /// Issuer.
-    pub issuer: String,
-    /// Serial number, hex pairs.
-    pub serial: String,
-    /// Valid from, seconds since 1970.
-    pub start: i64,
-    /// Valid until, seconds since 1970.
-    pub expiry: i64,
-    /// SHA-1 of the DER form.
-    pub thumbprint: Vec<u8>,
 }

@@ -2,7 +2,7 @@
 
 use super::reach::Reach;
 use super::{Frame, Runner, Txns};
-use crate::catalog::{CatalogOp, Overlay};
+use crate::catalog::{CatalogOp, Overlay, object_class};
 use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::NameSource;
@@ -383,6 +383,7 @@ pub fn commit_publishing(
     later: bool,
 ) -> Result<()> {
     let mut published = Vec::new();
+    let mut certified = false;
     for (entry, overlay) in overlays {
         if overlay.is_empty() {
             continue;
@@ -392,11 +393,24 @@ pub fn commit_publishing(
             set.engine().note_shared_tempdb();
         }
         entry.publish(&ops);
+        certified |= entry.id == crate::engine::MASTER && ops.iter().any(is_of_certificates);
         published.push(entry);
     }
     let done = set.commit(later && published.is_empty());
     for entry in published {
         entry.settle();
     }
+    if certified && done.is_ok() {
+        set.engine().certificates_changed();
+    }
     done
+}
+
+/// Whether a change of master is one of what endpoints show and databases are sealed with.
+fn is_of_certificates(op: &CatalogOp) -> bool {
+    let key = match op {
+        CatalogOp::Put(object) => object.key(),
+        CatalogOp::Remove(key) => *key,
+    };
+    matches!(key.class, object_class::CERTIFICATE | object_class::MASTER_KEY)
 }

@@ -165,6 +165,8 @@ pub struct Info {
     pub modules: RefCell<Vec<ModuleIdentity>>,
     /// Errors being handled by CATCH blocks, outermost first.
     pub caught: RefCell<Vec<Arc<SqlError>>>,
+    /// Keys that it has open.
+    pub(crate) open_keys: RefCell<crate::keys::OpenKeys>,
     /// Temporary tables.
     pub temp: RefCell<TempTables>,
     /// The global temporary tables it has made, which go with it.
@@ -272,6 +274,7 @@ impl Info {
             fetch_status: Cell::new(0),
             modules: RefCell::default(),
             caught: RefCell::default(),
+            open_keys: RefCell::default(),
             temp: RefCell::default(),
             global_tables: RefCell::default(),
             temp_at_begin: RefCell::default(),

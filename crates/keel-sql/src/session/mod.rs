@@ -516,6 +516,7 @@ impl Session {
         }
         info.cursors.borrow_mut().clear();
         info.prepared.borrow_mut().clear();
+        info.open_keys.borrow_mut().forget();
         info.xml_documents.borrow_mut().clear();
         info.private_units.borrow_mut().clear();
         info.shared.context.lock().clear();

@@ -11,8 +11,8 @@ use crate::run::Runner;
 use keel_parser::ast::{
     AlterRoleAction, AlterTable, AlterTableAction as Alter, AuditAction, AuditSpecificationAction,
     AuditStatement, AvailabilityGroupAction, ContentIndex, Drop, DropClass, FullTextStatement,
-    GovernorStatement, ModuleVerb, ObjectName, PartitionAction, Permission, PermissionVerb, Securable,
-    Statement, StatementKind as S, TableElement, TriggerTarget,
+    GovernorStatement, KeyStatement, ModuleVerb, ObjectName, PartitionAction, Permission, PermissionVerb,
+    Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
 };
 use keel_parser::lexer::{Tok, tokenize};
 use keel_query::catalog::{Catalog as _, DATABASE_TRIGGERS, ModuleDef, ModuleKind, SERVER_TRIGGERS};
@@ -102,12 +102,10 @@ impl Runner<'_> {
                 let event = within("ALTER_AUTHORIZATION_DATABASE");
                 event.map(|e| self.on_securable(program, e, Some(&a.on)))
             }
-            S::CreateCertificate(c) => {
-                within("CREATE_CERTIFICATE").map(|e| e.object(&c.name.text, "CERTIFICATE").before())
-            }
-            S::MasterKey(k) if matches!(**k, keel_parser::ast::MasterKey::Create { .. }) => {
-                within("CREATE_MASTER_KEY").map(Event::before)
-            }
+            S::Key(k) => key_event(k).and_then(|(verb, kind, name)| {
+                let event = within(&format!("{verb}_{}", kind.replace(' ', "_")))?;
+                Some(name.map_or(event.clone(), |name| event.object(name, kind)))
+            }),
             S::CreateDatabase(c) => Event::to_database("CREATE_DATABASE", &c.name.text),
             S::AlterDatabase(a) => {
                 let name = a.name.as_ref().map_or_else(|| here.name(), |n| n.text.as_str().into());
@@ -128,6 +126,7 @@ impl Runner<'_> {
             }
             S::Governor(g) => governor_event(g),
             S::Audit(a) => audit_event(a, &here),
+            S::Drop(d) if d.class == DropClass::MasterKey => within("DROP_MASTER_KEY"),
             S::Drop(d) => return d.names.iter().filter_map(|n| self.dropped(program, &here, d, n)).collect(),
             _ => None,
         };
@@ -355,9 +354,14 @@ impl Runner<'_> {
             }
             DropClass::Role if principal() => Some(Event::within("DROP_ROLE", here)?.object(plain, "ROLE")),
             DropClass::Certificate => {
-                Some(Event::within("DROP_CERTIFICATE", here)?.object(plain, "CERTIFICATE").before())
+                Some(Event::within("DROP_CERTIFICATE", here)?.object(plain, "CERTIFICATE"))
             }
-            DropClass::MasterKey => Event::within("DROP_MASTER_KEY", here).map(Event::before),
+            DropClass::AsymmetricKey => {
+                Some(Event::within("DROP_ASYMMETRIC_KEY", here)?.object(plain, "ASYMMETRIC KEY"))
+            }
+            DropClass::SymmetricKey => {
+                Some(Event::within("DROP_SYMMETRIC_KEY", here)?.object(plain, "SYMMETRIC KEY"))
+            }
             DropClass::Login => {
                 self.info.login_named(plain)?;
                 self.login_event("DROP_LOGIN", plain)
@@ -548,9 +552,27 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
         _ => span.text(whole),
     };
     match &statement.kind {
-        S::CreateLogin(_) | S::AlterLogin(_) | S::CreateUser(_) | S::AlterUser(_) => masked(text),
+        S::CreateLogin(_) | S::AlterLogin(_) | S::CreateUser(_) | S::AlterUser(_) | S::Key(_) => masked(text),
         _ => text.to_owned(),
     }
+}
+
+/// What a statement about keys tells triggers: verb, kind and name.
+fn key_event(s: &KeyStatement) -> Option<(&'static str, &'static str, Option<&str>)> {
+    use keel_parser::ast::MasterKey as M;
+    Some(match s {
+        KeyStatement::MasterKey(M::Create { .. }) => ("CREATE", "MASTER KEY", None),
+        KeyStatement::MasterKey(M::Regenerate { .. } | M::Encryption { .. } | M::Restore { .. }) => {
+            ("ALTER", "MASTER KEY", None)
+        }
+        KeyStatement::CreateCertificate(c) => ("CREATE", "CERTIFICATE", Some(&c.name.text)),
+        KeyStatement::AlterCertificate { name, .. } => ("ALTER", "CERTIFICATE", Some(&name.text)),
+        KeyStatement::CreateAsymmetricKey(c) => ("CREATE", "ASYMMETRIC KEY", Some(&c.name.text)),
+        KeyStatement::AlterAsymmetricKey { name, .. } => ("ALTER", "ASYMMETRIC KEY", Some(&name.text)),
+        KeyStatement::CreateSymmetricKey(c) => ("CREATE", "SYMMETRIC KEY", Some(&c.name.text)),
+        KeyStatement::AlterSymmetricKey { name, .. } => ("ALTER", "SYMMETRIC KEY", Some(&name.text)),
+        _ => return None,
+    })
 }
 
 /// What a statement of full-text search is about.
@@ -582,7 +604,8 @@ pub(crate) fn masked(text: &str) -> String {
     for three in tokens.windows(3) {
         let word = &text[three[0].start as usize..three[0].end as usize];
         let secret = matches!(three[2].tok, Tok::Str | Tok::NStr | Tok::Binary);
-        let is_password = word.eq_ignore_ascii_case("PASSWORD") || word.eq_ignore_ascii_case("OLD_PASSWORD");
+        const SECRETS: [&str; 4] = ["PASSWORD", "OLD_PASSWORD", "KEY_SOURCE", "IDENTITY_VALUE"];
+        let is_password = SECRETS.iter().any(|secret| word.eq_ignore_ascii_case(secret));
         if secret && is_password {
             out.push_str(&text[copied..three[2].start as usize]);
             out.push_str("'******'");

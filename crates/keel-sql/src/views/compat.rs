@@ -1,9 +1,7 @@
 //! Views of features this server does not have: there, with the product's columns, and empty, so that scripts and tools that
 //! ask for them first (`IF NOT EXISTS …`) find what they expect.
 
-use super::{
-    BIG, BIT, Column, DATE, DESC, INT, NAME, SID, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext,
-};
+use super::{BIG, BIT, Column, DATE, DESC, INT, NAME, SID, SMALL, SystemView, TEXT, TINY, ViewContext};
 use keel_types::{Length, SqlType, Value};
 
 const N256: SqlType = SqlType::NVarChar(Length::Limited(256));
@@ -29,18 +27,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("credentials", &[
         ("credential_id", INT), ("name", NAME), ("credential_identity", SqlType::NVarChar(Length::Limited(4000))), ("create_date", DATE),
         ("modify_date", DATE), ("target_type", SqlType::NVarChar(Length::Limited(100))), ("target_id", INT),
-    ]),
-    none("symmetric_keys", &[
-        ("name", NAME), ("principal_id", INT), ("symmetric_key_id", INT), ("key_length", INT), ("key_algorithm", super::KIND),
-        ("algorithm_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("key_guid", super::GUID), ("key_thumbprint", VARIANT),
-        ("provider_type", DESC), ("cryptographic_provider_guid", super::GUID), ("cryptographic_provider_algid", VARIANT),
-    ]),
-    none("asymmetric_keys", &[
-        ("name", NAME), ("principal_id", INT), ("asymmetric_key_id", INT), ("pvt_key_encryption_type", super::KIND),
-        ("pvt_key_encryption_type_desc", DESC), ("thumbprint", SqlType::VarBinary(Length::Limited(32))), ("algorithm", super::KIND),
-        ("algorithm_desc", DESC), ("key_length", INT), ("sid", SID), ("string_sid", SqlType::NVarChar(Length::Limited(128))),
-        ("public_key", SqlType::VarBinary(Length::Max)), ("attested_by", N256), ("provider_type", DESC),
-        ("cryptographic_provider_guid", super::GUID), ("cryptographic_provider_algid", VARIANT),
     ]),
     none("column_master_keys", &[
         ("name", NAME), ("column_master_key_id", INT), ("create_date", DATE), ("modify_date", DATE), ("key_store_provider_name", NAME),

@@ -1,18 +1,11 @@
-//! Endpoints and certificates.
+//! Endpoints.
 
-use super::hadr::N128;
-use super::{
-    BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, TEXT, TINY, ViewContext, bit, date, int,
-    text,
-};
+use super::{BIT, Column, DESC, INT, NAME, NULL, SystemView, TINY, ViewContext, bit, int, text};
 use crate::hadr::EndpointAddress;
 use crate::hadr::store::{Method, StoredEndpoint};
 use keel_types::{Length, SqlType, Value};
 
 type Rows = Vec<Vec<Value>>;
-
-/// Ticks from 0001-01-01 to 1970-01-01.
-const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
 
 #[rustfmt::skip]
 const ENDPOINT: &[Column] = &[
@@ -35,16 +28,6 @@ const MIRRORING_ENDPOINT: &[Column] = &[
     ("certificate_id", INT), ("encryption_algorithm", TINY), ("encryption_algorithm_desc", DESC),
 ];
 
-#[rustfmt::skip]
-const CERTIFICATE: &[Column] = &[
-    ("name", NAME), ("certificate_id", INT), ("principal_id", INT), ("pvt_key_encryption_type", KIND),
-    ("pvt_key_encryption_type_desc", DESC), ("is_active_for_begin_dialog", BIT),
-    ("issuer_name", SqlType::NVarChar(Length::Limited(442))), ("cert_serial_number", SqlType::NVarChar(Length::Limited(64))),
-    ("sid", SID), ("string_sid", N128), ("subject", TEXT), ("expiry_date", DATE), ("start_date", DATE),
-    ("thumbprint", SqlType::VarBinary(Length::Limited(32))), ("attested_by", N128), ("pvt_key_last_backup_date", DATE),
-    ("key_length", INT),
-];
-
 const fn view(
     name: &'static str,
     columns: &'static [Column],
@@ -61,7 +44,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     }),
     view("tcp_endpoints", TCP_ENDPOINT, tcp),
     view("database_mirroring_endpoints", MIRRORING_ENDPOINT, mirroring_endpoints),
-    view("certificates", CERTIFICATE, certificates),
 ];
 
 /// Endpoints that every instance has: name, id, protocol, its name.
@@ -145,33 +127,4 @@ fn mirroring_endpoints(cx: &ViewContext<'_>) -> Rows {
         row
     };
     stored(cx).into_iter().map(row).collect()
-}
-
-fn certificates(cx: &ViewContext<'_>) -> Rows {
-    if cx.entry.id != crate::engine::MASTER {
-        return Vec::new();
-    }
-    let local = i64::from(crate::clock::offset_minutes()) * crate::clock::TICKS_PER_MINUTE;
-    let time = |unix: i64| date(UNIX_EPOCH_TICKS + unix * 10_000_000 + local);
-    let mut rows = Vec::new();
-    for c in cx.engine.certificates().unwrap_or_default() {
-        let facts = cx.engine.hadr().and_then(|h| h.read_certificate(&c.certificate));
-        let key = match (&c.key, c.own_password) {
-            (None, _) => ("NA", "NO_PRIVATE_KEY"),
-            (Some(_), true) => ("PW", "ENCRYPTED_BY_PASSWORD"),
-            (Some(_), false) => ("MK", "ENCRYPTED_BY_MASTER_KEY"),
-        };
-        let mut row = vec![text(c.name.as_str()), int(c.id), int(1), text(key.0), text(key.1), bit(false)];
-        match facts {
-            Some(f) => {
-                row.extend([text(f.issuer), text(f.serial), NULL, NULL, text(f.subject)]);
-                row.extend([time(f.expiry), time(f.start), Value::bytes(f.thumbprint)]);
-            }
-            None => row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL]),
-        }
-        let backed_up = if c.key_backed_up == 0 { NULL } else { date(c.key_backed_up) };
-        row.extend([NULL, backed_up, NULL]);
-        rows.push(row);
-    }
-    rows
 }

@@ -44,14 +44,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("asymmetric_key_support", TINY), ("asymmetric_key_persistance", TINY), ("asymmetric_key_export", TINY),
         ("asymmetric_key_import", TINY),
     ]),
-    none("key_encryptions", &[
-        ("key_id", INT), ("thumbprint", SqlType::VarBinary(Length::Limited(32))), ("crypt_type", SqlType::Char(4)),
-        ("crypt_type_desc", DESC), ("crypt_property", SqlType::VarBinary(Length::Max)),
-    ]),
-    none("openkeys", &[
-        ("database_id", INT), ("database_name", NAME), ("key_id", INT), ("key_name", NAME), ("key_guid", GUID), ("opened_date", DATE),
-        ("status", SMALL),
-    ]),
     none("column_encryption_key_values", &[
         ("column_encryption_key_id", INT), ("column_master_key_id", INT), ("encrypted_value", SqlType::VarBinary(Length::Limited(8000))),
         ("encryption_algorithm_name", NAME),

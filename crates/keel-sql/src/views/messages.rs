@@ -72,6 +72,7 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
     errors::RAISED
         .iter()
         .chain(hadr::errors::RAISED)
+        .chain(crate::keys::errors::RAISED)
         .chain(crate::events::errors::RAISED)
         .chain(crate::audit::errors::RAISED)
         .chain(crate::governor::errors::RAISED)

@@ -35,6 +35,7 @@ mod hadr_states;
 mod indexes;
 mod information_schema;
 mod io;
+mod keys;
 mod linked;
 mod locks;
 mod machine;
@@ -190,6 +191,7 @@ fn groups() -> [&'static [SystemView]; 48] {
         server::VIEWS,
         machine::VIEWS,
         endpoints::VIEWS,
+        keys::VIEWS,
         mirroring::VIEWS,
         hadr::VIEWS,
         hadr_states::VIEWS,

@@ -11,12 +11,11 @@ use keel_sql::hadr::cluster::{
 use keel_sql::hadr::config::GroupSpec;
 use keel_sql::hadr::mirroring::Change;
 use keel_sql::hadr::{
-    AvailabilityMode, Caller, CertificateFacts, DatabaseReplicaState, DistributedChange, DistributedMember,
-    DistributedState, Expected, FailoverMode, GroupChange, GroupDatabase, GroupState, Guid, Hadr,
-    HadrCommand, HadrState, HealthEvent, JoinState, ListenerChange, ListenerCondition, ListenerIp,
-    ListenerSocket, ListenerSpec, ListenerState, ListenerWay, MadeCertificate, Mirroring, OperationalState,
-    Partner, Positions, PrimaryConnections, ReplicaSpec, ReplicaState, Role, SecondaryConnections,
-    SuspendReason, SyncState, build, errors,
+    AvailabilityMode, Caller, DatabaseReplicaState, DistributedChange, DistributedMember, DistributedState,
+    Expected, FailoverMode, GroupChange, GroupDatabase, GroupState, Guid, Hadr, HadrCommand, HadrState,
+    HealthEvent, JoinState, ListenerChange, ListenerCondition, ListenerIp, ListenerSocket, ListenerSpec,
+    ListenerState, ListenerWay, Mirroring, OperationalState, Partner, Positions, PrimaryConnections,
+    ReplicaSpec, ReplicaState, Role, SecondaryConnections, SuspendReason, SyncState, build, errors,
 };
 use keel_types::error::Result;
 use parking_lot::Mutex;
@@ -562,31 +561,4 @@ impl Hadr for Fake {
     fn trace_flags(&self, _flags: &[i32]) {}
 
     fn database_dropped(&self, _name: &str) {}
-
-    fn make_certificate(&self, subject: &str, start: i64, expiry: i64) -> Result<MadeCertificate> {
-        let certificate = format!("certificate|{subject}|{start}|{expiry}").into_bytes();
-        Ok(MadeCertificate { certificate, key: format!("key of {subject}").into_bytes() })
-    }
-
-    fn read_certificate(&self, der: &[u8]) -> Option<CertificateFacts> {
-        let text = std::str::from_utf8(der).ok()?.strip_prefix("certificate|")?;
-        let mut parts = text.split('|');
-        let subject = parts.next()?.to_owned();
-        Some(CertificateFacts {
-            issuer: subject.clone(),
-            subject,
-            serial: "01".to_owned(),
-            start: parts.next()?.parse().ok()?,
-            expiry: parts.next()?.parse().ok()?,
-            thumbprint: text.bytes().chain([0; 20]).take(20).collect(),
-        })
-    }
-
-    fn seal_key(&self, key: &[u8], password: &str) -> Vec<u8> {
-        [password.as_bytes(), b"|", key].concat()
-    }
-
-    fn open_key(&self, sealed: &[u8], password: &str) -> Option<Vec<u8>> {
-        sealed.strip_prefix(password.as_bytes())?.strip_prefix(b"|").map(<[u8]>::to_vec)
-    }
 }

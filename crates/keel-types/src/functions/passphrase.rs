@@ -1,29 +1,16 @@
-//! ENCRYPTBYPASSPHRASE and DECRYPTBYPASSPHRASE, in the product's form.
+//! ENCRYPTBYPASSPHRASE and DECRYPTBYPASSPHRASE: [cells](crate::cell) whose key is made from a passphrase.
 //!
-//! | bytes | what |
-//! | ---: | --- |
-//! | 4 | version: 2 (AES-256, key is SHA-256 of the passphrase in UTF-16), 1 (two-key triple DES, SHA-1; read, not written) |
-//! | 16, 8 | what the chaining (CBC) begins with |
-//! | … | encrypted, padded (PKCS #7): `0D F0 AD BA`, length of the authenticator's digest (2), of the text (2), digest, text |
-//!
-//! The form is in public descriptions of the product's output; what goes into the digest is not, so values with an authenticator are
-//! read where they were written.
+//! Version 2 is AES-256 with the SHA-256 of the passphrase in UTF-16; version 1, read and not written, two-key triple DES with its SHA-1.
 
 use super::hash::raw_bytes;
 use super::{Call, FnCtx, FunctionDef, Request, Volatility, str_at};
+use crate::cell::{self, Cipher};
 use crate::error::Result;
 use crate::ty::{Length, SqlType};
 use crate::value::Value;
-use aes::Aes256;
-use cbc::cipher::block_padding::Pkcs7;
-use cbc::cipher::{BlockDecryptMut, BlockEncryptMut, KeyIvInit};
-use des::TdesEde2;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-const MAGIC: [u8; 4] = [0x0D, 0xF0, 0xAD, 0xBA];
-const VERSION: [u8; 4] = [2, 0, 0, 0];
-const OLD_VERSION: [u8; 4] = [1, 0, 0, 0];
 const BYTES_MAX: usize = 8000;
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -48,75 +35,39 @@ fn resolve(r: &Request<'_>, routine: super::Routine) -> Result<Call> {
     Ok(Call::new(SqlType::VarBinary(Length::Limited(8000)), params, routine).nullable())
 }
 
+/// The authenticator, where one is asked for.
+fn authenticator(call: &Call, args: &[Value]) -> Option<Vec<u8>> {
+    args.get(2).and_then(Value::as_int).filter(|asked| *asked != 0)?;
+    args.get(3).map(|with| raw_bytes(with, call.params[3]))
+}
+
 fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// The digest that stands before the text; nothing without an authenticator.
-fn digest(call: &Call, args: &[Value], text: &[u8]) -> Vec<u8> {
-    match (args.get(2).and_then(Value::as_int), args.get(3)) {
-        (Some(asked), Some(authenticator)) if asked != 0 => {
-            Sha1::digest([text, &raw_bytes(authenticator, call.params[3])].concat()).to_vec()
-        }
-        _ => Vec::new(),
-    }
-}
-
 fn encrypt(call: &Call, ctx: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     let text = raw_bytes(&args[1], call.params[1]);
-    let digest = digest(call, args, &text);
-    let Ok(length) = u16::try_from(text.len()) else { return Ok(Value::Null) };
     let (one, other) = (ctx.new_guid(), ctx.new_guid());
     let begins = Sha256::digest([one, other].concat());
-    let begins = &begins[..16];
-    let lengths = [(digest.len() as u16).to_le_bytes(), length.to_le_bytes()].concat();
-    let plain = [&MAGIC[..], &lengths, &digest, &text].concat();
     let key = Sha256::digest(utf16(str_at(args, 0)));
-    let sealed = cbc::Encryptor::<Aes256>::new_from_slices(&key, begins).expect("the lengths are right");
-    let sealed = sealed.encrypt_padded_vec_mut::<Pkcs7>(&plain);
-    let whole = [&VERSION[..], begins, &sealed].concat();
-    Ok(if whole.len() > BYTES_MAX { Value::Null } else { Value::bytes(whole) })
+    let with = authenticator(call, args);
+    let whole = cell::seal(Cipher::Aes256, &key, &begins[..16], &text, with.as_deref());
+    Ok(whole.filter(|whole| whole.len() <= BYTES_MAX).map_or(Value::Null, Value::bytes))
 }
 
 /// NULL for what is not encrypted with that passphrase and authenticator.
 fn decrypt(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     let sealed = raw_bytes(&args[1], call.params[1]);
-    let Some(plain) = opened(str_at(args, 0), &sealed) else { return Ok(Value::Null) };
-    let Some((said, text)) = parts(&plain) else { return Ok(Value::Null) };
-    Ok(if digest(call, args, text) == said { Value::bytes(text) } else { Value::Null })
+    let text = opened(str_at(args, 0), &sealed, authenticator(call, args).as_deref());
+    Ok(text.map_or(Value::Null, Value::bytes))
 }
 
-fn opened(passphrase: &str, sealed: &[u8]) -> Option<Vec<u8>> {
-    let (version, rest) = sealed.split_first_chunk::<4>()?;
+fn opened(passphrase: &str, sealed: &[u8], authenticator: Option<&[u8]>) -> Option<Vec<u8>> {
     let passphrase = utf16(passphrase);
-    match *version {
-        VERSION => {
-            let (begins, rest) = rest.split_at_checked(16)?;
-            let key = Sha256::digest(passphrase);
-            cbc::Decryptor::<Aes256>::new_from_slices(&key, begins)
-                .ok()?
-                .decrypt_padded_vec_mut::<Pkcs7>(rest)
-                .ok()
-        }
-        OLD_VERSION => {
-            let (begins, rest) = rest.split_at_checked(8)?;
-            let key = &Sha1::digest(passphrase)[..16];
-            cbc::Decryptor::<TdesEde2>::new_from_slices(key, begins)
-                .ok()?
-                .decrypt_padded_vec_mut::<Pkcs7>(rest)
-                .ok()
-        }
-        _ => None,
+    if sealed.starts_with(&cell::VERSION_1) {
+        return cell::open(Cipher::TripleDes, &Sha1::digest(passphrase)[..16], sealed, authenticator);
     }
-}
-
-/// Digest and text.
-fn parts(plain: &[u8]) -> Option<(&[u8], &[u8])> {
-    let rest = plain.strip_prefix(&MAGIC)?;
-    let (digest_len, rest) = rest.split_first_chunk::<2>()?;
-    let (text_len, rest) = rest.split_first_chunk::<2>()?;
-    let (digest, text) = rest.split_at_checked(u16::from_le_bytes(*digest_len).into())?;
-    (text.len() == usize::from(u16::from_le_bytes(*text_len))).then_some((digest, text))
+    cell::open(Cipher::Aes256, &Sha256::digest(passphrase), sealed, authenticator)
 }
 
 #[cfg(test)]
@@ -138,11 +89,9 @@ mod tests {
             ),
             ("banana", "010000007854E155CEE338D5E34808BA95367D506B97C63FB5114DD4CE687FE457C1B5D5", None),
         ] {
-            let plain = opened(passphrase, &bytes(sealed)).unwrap();
-            let (digest, read) = parts(&plain).unwrap();
-            assert!(digest.is_empty());
+            let read = opened(passphrase, &bytes(sealed), None).unwrap();
             assert!(text.is_none_or(|text| text.as_bytes() == read), "{read:?}");
-            assert!(opened("another", &bytes(sealed)).is_none_or(|plain| parts(&plain).is_none()));
+            assert_eq!(opened("another", &bytes(sealed), None), None);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What of a catalog a user sees: metadata visibility.
 //!
 //! As in the product: an object is seen by who has any permission on it, the text of a module by who has VIEW DEFINITION. Schemas,
-//! types, users and partition functions are seen by everybody.
+//! types, users and partition functions are seen by everybody. Of keys the master key alone is.
 
 use super::Picture;
 use crate::catalog::{PermissionState, SecurableRef, Token, Verdict};
@@ -36,6 +36,10 @@ impl Picture {
         seen.synonyms.retain(|id, _| sees(*id, ON_SYNONYMS));
         seen.sequences.retain(|id, _| sees(*id, ON_SEQUENCES));
         seen.policies.retain(|id, _| sees(*id, &[]));
+        seen.see_keys(|on| {
+            let verdict = |token| crate::keys::shown(on, |name, on| self.permits(token, name, on));
+            token.is_some_and(verdict)
+        });
         seen.modules.retain(|id, module| match module.kind {
             ModuleKind::Procedure => sees(*id, ON_MODULES),
             ModuleKind::ScalarFunction => sees(*id, ON_FUNCTIONS),

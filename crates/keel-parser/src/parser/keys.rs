@@ -1,0 +1,297 @@
+//! Master keys, certificates, asymmetric and symmetric keys.
+
+use super::Parser;
+use crate::ast::{
+    BackupCertificate, CreateAsymmetricKey, CreateCertificate, CreateSymmetricKey, KeyChange, KeyStatement,
+    MasterKey, Opt, OptValue, Protector, StatementKind,
+};
+use crate::error::Result;
+use crate::keyword::Kw;
+use crate::lexer::Tok;
+use smol_str::{SmolStr, StrExt as _};
+
+type Key = KeyStatement;
+
+impl Parser<'_> {
+    /// Behind a verb; `None` when it is about something else.
+    pub(super) fn key_statement(&mut self, verb: &str) -> Result<Option<StatementKind>> {
+        let key = if self.at_words(&["MASTER", "KEY"]) {
+            self.at += 2;
+            Key::MasterKey(self.master_key(verb)?)
+        } else if self.at_word("CERTIFICATE") && matches!(verb, "CREATE" | "ALTER" | "BACKUP") {
+            self.bump();
+            match verb {
+                "CREATE" => Key::CreateCertificate(self.create_certificate()?),
+                "ALTER" => Key::AlterCertificate { name: self.ident()?, change: self.key_change()? },
+                _ => Key::BackupCertificate(self.backup_certificate()?),
+            }
+        } else if self.at_words(&["ASYMMETRIC", "KEY"]) && matches!(verb, "CREATE" | "ALTER") {
+            self.at += 2;
+            match verb {
+                "CREATE" => Key::CreateAsymmetricKey(self.create_asymmetric_key()?),
+                _ => Key::AlterAsymmetricKey { name: self.ident()?, change: self.key_change()? },
+            }
+        } else if self.at_words(&["SYMMETRIC", "KEY"]) {
+            self.at += 2;
+            self.symmetric_key(verb)?
+        } else if verb == "CLOSE" && self.eat_words(&["ALL", "SYMMETRIC", "KEYS"]) {
+            Key::CloseAllSymmetricKeys
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(StatementKind::Key(Box::new(key))))
+    }
+
+    /// `= 'password'`
+    fn password_text(&mut self) -> Result<SmolStr> {
+        self.expect(Tok::Eq)?;
+        self.string()
+    }
+
+    /// `ENCRYPTION BY PASSWORD = '…'`, with the first word given.
+    fn by_password(&mut self, word: &str) -> Result<SmolStr> {
+        self.expect_words(&[word, "BY", "PASSWORD"])?;
+        self.password_text()
+    }
+
+    // ---- master keys ----
+
+    fn master_key(&mut self, verb: &str) -> Result<MasterKey> {
+        Ok(match verb {
+            "CREATE" if self.at_word("ENCRYPTION") => {
+                MasterKey::Create { password: Some(self.by_password("ENCRYPTION")?) }
+            }
+            "CREATE" => MasterKey::Create { password: None },
+            "OPEN" => MasterKey::Open { password: self.by_password("DECRYPTION")? },
+            "CLOSE" => MasterKey::Close,
+            "ALTER" => self.alter_master_key()?,
+            "BACKUP" => {
+                let file = self.key_file(Kw::TO)?;
+                MasterKey::Backup { file, password: self.by_password("ENCRYPTION")? }
+            }
+            "RESTORE" => {
+                let file = self.key_file(Kw::FROM)?;
+                let decryption = self.by_password("DECRYPTION")?;
+                let encryption = self.by_password("ENCRYPTION")?;
+                MasterKey::Restore { file, decryption, encryption, force: self.eat_word("FORCE") }
+            }
+            _ => return Err(self.unexpected()),
+        })
+    }
+
+    /// `TO FILE = '…'`
+    fn key_file(&mut self, direction: Kw) -> Result<SmolStr> {
+        self.expect_kw(direction)?;
+        self.expect_kw(Kw::FILE)?;
+        self.expect(Tok::Eq)?;
+        self.string()
+    }
+
+    fn alter_master_key(&mut self) -> Result<MasterKey> {
+        let force = self.eat_word("FORCE");
+        if self.eat_word("REGENERATE") {
+            self.expect_kw(Kw::WITH)?;
+            return Ok(MasterKey::Regenerate { force, password: self.by_password("ENCRYPTION")? });
+        }
+        let add = self.eat_kw(Kw::ADD);
+        if force || !add && !self.eat_kw(Kw::DROP) {
+            return Err(self.unexpected());
+        }
+        self.expect_words(&["ENCRYPTION", "BY"])?;
+        if self.eat_words(&["SERVICE", "MASTER", "KEY"]) {
+            return Ok(MasterKey::Encryption { add, password: None });
+        }
+        self.expect_word("PASSWORD")?;
+        Ok(MasterKey::Encryption { add, password: Some(self.password_text()?) })
+    }
+
+    // ---- certificates ----
+
+    fn create_certificate(&mut self) -> Result<CreateCertificate> {
+        let name = self.ident()?;
+        let mut certificate = CreateCertificate {
+            name,
+            authorization: None,
+            from: None,
+            private_key: Vec::new(),
+            encryption_password: None,
+            options: Vec::new(),
+            active_for_begin_dialog: None,
+        };
+        if self.eat_kw(Kw::AUTHORIZATION) {
+            certificate.authorization = Some(self.any_word()?);
+        }
+        if self.eat_kw(Kw::FROM) {
+            let executable = self.eat_word("EXECUTABLE");
+            let mut from = self.option()?;
+            if executable {
+                from.name = SmolStr::new_static("EXECUTABLE FILE");
+            }
+            certificate.from = Some(from);
+        }
+        if self.at_word("ENCRYPTION") {
+            certificate.encryption_password = Some(self.by_password("ENCRYPTION")?);
+        }
+        if self.eat_words(&["WITH", "PRIVATE", "KEY"]) {
+            certificate.private_key = self.key_options()?;
+        } else if self.eat_kw(Kw::WITH) {
+            certificate.options = self.option_list()?;
+        }
+        if self.eat_words(&["ACTIVE", "FOR", "BEGIN_DIALOG"]) {
+            self.expect(Tok::Eq)?;
+            certificate.active_for_begin_dialog = Some(self.on_off()?);
+        }
+        Ok(certificate)
+    }
+
+    /// Behind the name of ALTER CERTIFICATE and ALTER ASYMMETRIC KEY.
+    fn key_change(&mut self) -> Result<KeyChange> {
+        if self.eat_words(&["REMOVE", "PRIVATE", "KEY"]) {
+            return Ok(KeyChange::RemovePrivateKey);
+        }
+        if self.eat_words(&["WITH", "PRIVATE", "KEY"]) {
+            return Ok(KeyChange::PrivateKey(self.key_options()?));
+        }
+        if self.eat_words(&["WITH", "ACTIVE", "FOR", "BEGIN_DIALOG"]) {
+            self.expect(Tok::Eq)?;
+            return Ok(KeyChange::ActiveForBeginDialog(self.on_off()?));
+        }
+        if self.at_words(&["REMOVE", "ATTESTED"]) || self.at_words(&["ATTESTED", "BY"]) {
+            self.rest_of_statement()?;
+            return Ok(KeyChange::Attested);
+        }
+        Err(self.unexpected())
+    }
+
+    fn backup_certificate(&mut self) -> Result<BackupCertificate> {
+        let name = self.ident()?;
+        let file = self.key_file(Kw::TO)?;
+        let mut private_key = Vec::new();
+        if self.eat_words(&["WITH", "PRIVATE", "KEY"]) {
+            private_key = self.key_options()?;
+        } else if self.eat_kw(Kw::WITH) {
+            self.option_list()?;
+        }
+        Ok(BackupCertificate { name, file, private_key })
+    }
+
+    // ---- asymmetric and symmetric keys ----
+
+    fn create_asymmetric_key(&mut self) -> Result<CreateAsymmetricKey> {
+        let name = self.ident()?;
+        let authorization = if self.eat_kw(Kw::AUTHORIZATION) { Some(self.any_word()?) } else { None };
+        let mut key =
+            CreateAsymmetricKey { name, authorization, from: None, algorithm: None, password: None };
+        if self.eat_kw(Kw::FROM) {
+            let executable = self.eat_word("EXECUTABLE");
+            let from = self.option()?;
+            key.from = Some(if executable { SmolStr::new_static("EXECUTABLE FILE") } else { from.name });
+        }
+        if self.eat_kw(Kw::WITH) {
+            let options = self.option_list()?;
+            let algorithm = options.iter().find(|o| o.name == "ALGORITHM").and_then(|o| o.value.text());
+            key.algorithm = algorithm.map(|a| a.to_uppercase_smolstr());
+        }
+        if key.from.is_none() && key.algorithm.is_none() {
+            return Err(self.unexpected());
+        }
+        if self.at_word("ENCRYPTION") {
+            key.password = Some(self.by_password("ENCRYPTION")?);
+        }
+        Ok(key)
+    }
+
+    /// Behind a verb and SYMMETRIC KEY.
+    fn symmetric_key(&mut self, verb: &str) -> Result<KeyStatement> {
+        let name = self.ident()?;
+        Ok(match verb {
+            "CREATE" => {
+                let authorization =
+                    if self.eat_kw(Kw::AUTHORIZATION) { Some(self.any_word()?) } else { None };
+                let from = self.eat_kw(Kw::FROM);
+                let provider = if from {
+                    self.expect_word("PROVIDER")?;
+                    Some(self.ident()?)
+                } else {
+                    None
+                };
+                let options = if self.eat_kw(Kw::WITH) { self.option_list()? } else { Vec::new() };
+                if provider.is_none() && options.is_empty() {
+                    return Err(self.unexpected());
+                }
+                let by = self.protectors("ENCRYPTION")?;
+                Key::CreateSymmetricKey(CreateSymmetricKey { name, authorization, provider, options, by })
+            }
+            "ALTER" => {
+                let add = self.eat_kw(Kw::ADD);
+                if !add {
+                    self.expect_kw(Kw::DROP)?;
+                }
+                let by = self.protectors("ENCRYPTION")?;
+                if by.is_empty() {
+                    return Err(self.unexpected());
+                }
+                Key::AlterSymmetricKey { name, add, by }
+            }
+            "OPEN" => {
+                self.expect_words(&["DECRYPTION", "BY"])?;
+                Key::OpenSymmetricKey { name, by: self.protector()? }
+            }
+            "CLOSE" => Key::CloseSymmetricKey(name),
+            _ => return Err(self.unexpected()),
+        })
+    }
+
+    /// `ENCRYPTION BY a, b …`, if it follows.
+    fn protectors(&mut self, word: &str) -> Result<Vec<Protector>> {
+        if !self.eat_words(&[word, "BY"]) {
+            return Ok(Vec::new());
+        }
+        self.list(|p| {
+            // The words may be said again for each.
+            p.eat_words(&[word, "BY"]);
+            p.protector()
+        })
+    }
+
+    fn protector(&mut self) -> Result<Protector> {
+        if self.eat_word("PASSWORD") {
+            return Ok(Protector::Password(self.password_text()?));
+        }
+        if self.eat_words(&["SYMMETRIC", "KEY"]) {
+            return Ok(Protector::SymmetricKey(self.ident()?));
+        }
+        let asymmetric = self.eat_words(&["ASYMMETRIC", "KEY"]);
+        if !asymmetric {
+            self.expect_word("CERTIFICATE")?;
+        }
+        let name = self.ident()?;
+        let password = if self.eat_words(&["WITH", "PASSWORD"]) { Some(self.password_text()?) } else { None };
+        Ok(match asymmetric {
+            true => Protector::AsymmetricKey(name, password),
+            false => Protector::Certificate(name, password),
+        })
+    }
+
+    /// `( FILE = '…', DECRYPTION BY PASSWORD = '…', ENCRYPTION BY PASSWORD = '…', BINARY = 0x… )`
+    fn key_options(&mut self) -> Result<Vec<Opt>> {
+        self.parenthesized_list(|p| {
+            let start = p.span();
+            let token = p.token();
+            let mut name = p.upper_word()?;
+            if p.eat_words(&["BY", "PASSWORD"]) {
+                name = SmolStr::from(format!("{} BY PASSWORD", p.raw(token).to_uppercase_smolstr()));
+            }
+            p.expect(Tok::Eq)?;
+            let value = match p.tok() {
+                Tok::Str | Tok::NStr => OptValue::String(p.string()?),
+                Tok::Variable => OptValue::Variable(p.variable()?),
+                _ => match p.literal()? {
+                    Some(literal) => OptValue::Number(literal),
+                    None => OptValue::Word(p.any_word()?),
+                },
+            };
+            Ok(Opt { name, value, span: p.since(start) })
+        })
+    }
+}

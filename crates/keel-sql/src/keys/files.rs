@@ -1,0 +1,46 @@
+//! Files of certificates and keys, as statements name them.
+
+use super::errors;
+use crate::run::Runner;
+use keel_base::env::OpenMode;
+use keel_types::error::Result;
+use std::io;
+use std::path::Path;
+
+/// Largest certificate or key file that is read.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+impl Runner<'_> {
+    /// The bytes of a file; `None` when it cannot be read.
+    pub(super) fn read_key_file(&self, path: &str) -> Option<Vec<u8>> {
+        let disk = &self.info.engine.options().env.disk;
+        let read = || -> io::Result<Vec<u8>> {
+            let file = disk.open(Path::new(path), OpenMode::Read)?;
+            let length = file.len()?.min(FILE_BYTES_MAX);
+            let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+            let mut at = 0;
+            while at < bytes.len() {
+                match file.read_at(&mut bytes[at..], at as u64)? {
+                    0 => break,
+                    n => at += n,
+                }
+            }
+            bytes.truncate(at);
+            Ok(bytes)
+        };
+        read().ok()
+    }
+
+    /// Writes a file that is not there yet. Error 15240.
+    pub(super) fn write_key_file(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        let disk = &self.info.engine.options().env.disk;
+        let write = || -> io::Result<()> {
+            let file = disk.open(Path::new(path), OpenMode::CreateNew)?;
+            file.write_at(bytes, 0)?;
+            file.sync_all()?;
+            // A backup that a power cut takes with it is none.
+            Path::new(path).parent().map_or(Ok(()), |dir| disk.sync_dir(dir))
+        };
+        write().map_err(|_| errors::cannot_write(path))
+    }
+}

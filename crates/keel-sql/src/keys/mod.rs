@@ -1,0 +1,153 @@
+//! Keys and certificates of a database, and what is encrypted and signed with them.
+//!
+//! ```text
+//! service master key ─► master key ─► private keys ─► symmetric keys ─► cells
+//!   (service.keel)        ▲ passwords    ▲ passwords      ▲ passwords, other symmetric keys
+//! ```
+//!
+//! Every arrow is a sealed copy: a key is stored once for everything that opens it, and never as it is. All of them are rows of the
+//! database's catalog ([`definition`]): made in the session's transaction, in the log, on every copy and in every backup. What another
+//! instance cannot open is the master key alone: it is sealed for the service master keys of those instances that were told to.
+//!
+//! What a session has opened (`open::OpenKeys`) is in its memory until it is closed or the session ends, whatever the transaction
+//! becomes and whoever the session impersonates.
+//!
+//! | module | owns |
+//! | --- | --- |
+//! | [`definition`] | what is stored |
+//! | [`rsa`] | asymmetric encryption, signatures, certificates |
+//! | `open` | what a session has open, and how a key is opened |
+//! | `permission` | who sees and may do what |
+//! | `master`, `certificate`, `asymmetric`, `symmetric` | the statements |
+//! | `files` | files of certificates and keys |
+//! | `functions` | the functions |
+//! | [`errors`] | the product's numbers and texts |
+//!
+//! Values are [`keel_types::cell`]s. Deliberately absent: key managers (`PROVIDER`), signed modules, temporary symmetric keys.
+
+mod asymmetric;
+mod certificate;
+pub mod definition;
+pub mod errors;
+mod files;
+pub(crate) mod functions;
+mod master;
+mod open;
+mod permission;
+pub mod rsa;
+mod symmetric;
+
+pub use definition::{
+    AsymmetricKeyDef, CertificateDef, MASTER_KEY_ID, MASTER_KEY_NAME, MasterKeyDef, PrivateKey, Protection,
+    SealedBy, SealedKey, SymmetricKeyDef, key_thumbprint,
+};
+pub(crate) use open::{OpenKey, OpenKeys};
+pub(crate) use permission::{securable, shown};
+
+use crate::engine::DatabaseEntry;
+use crate::run::Runner;
+use keel_parser::ast::{self, DropClass, KeyStatement};
+use keel_types::SqlError;
+use keel_types::error::Result;
+use std::sync::Arc;
+
+const CERTIFICATE: &str = "certificate";
+const ASYMMETRIC_KEY: &str = "asymmetric key";
+const SYMMETRIC_KEY: &str = "symmetric key";
+const MASTER_KEY: &str = "master key";
+
+/// Whether a statement changes no database: what it opens, closes and writes is the session's, or a file.
+pub(crate) fn changes_nothing(s: &KeyStatement) -> bool {
+    use ast::MasterKey as M;
+    matches!(
+        s,
+        KeyStatement::MasterKey(M::Open { .. } | M::Close | M::Backup { .. })
+            | KeyStatement::OpenSymmetricKey { .. }
+            | KeyStatement::CloseSymmetricKey(_)
+            | KeyStatement::CloseAllSymmetricKeys
+    )
+}
+
+/// Whether DROP is of a key or certificate.
+pub(crate) fn drops(class: &DropClass) -> bool {
+    matches!(
+        class,
+        DropClass::Certificate | DropClass::MasterKey | DropClass::AsymmetricKey | DropClass::SymmetricKey
+    )
+}
+
+impl Runner<'_> {
+    /// A statement about keys.
+    pub(crate) fn key_statement(&mut self, s: &KeyStatement) -> Result<()> {
+        let entry = self.info.current_database();
+        if !changes_nothing(s) {
+            refuse_read_only(&entry)?;
+        }
+        match s {
+            KeyStatement::MasterKey(key) => self.master_key(&entry, key),
+            KeyStatement::CreateCertificate(c) => self.create_certificate(&entry, c),
+            KeyStatement::AlterCertificate { name, change } => {
+                self.alter_certificate(&entry, &name.text, change)
+            }
+            KeyStatement::BackupCertificate(b) => self.backup_certificate(&entry, b),
+            KeyStatement::CreateAsymmetricKey(c) => self.create_asymmetric_key(&entry, c),
+            KeyStatement::AlterAsymmetricKey { name, change } => {
+                self.alter_asymmetric_key(&entry, &name.text, change)
+            }
+            KeyStatement::CreateSymmetricKey(c) => self.create_symmetric_key(&entry, c),
+            KeyStatement::AlterSymmetricKey { name, add, by } => {
+                self.alter_symmetric_key(&entry, &name.text, *add, by)
+            }
+            KeyStatement::OpenSymmetricKey { name, by } => self.open_symmetric_key(&entry, &name.text, by),
+            KeyStatement::CloseSymmetricKey(name) => self.close_symmetric_key(&entry, &name.text),
+            KeyStatement::CloseAllSymmetricKeys => {
+                self.info.open_keys.borrow_mut().close_all();
+                Ok(())
+            }
+        }
+    }
+
+    /// DROP of keys and certificates.
+    pub(crate) fn drop_keys(&mut self, d: &ast::Drop) -> Result<()> {
+        let entry = self.info.current_database();
+        refuse_read_only(&entry)?;
+        if d.class == DropClass::MasterKey {
+            return self.drop_master_key(&entry);
+        }
+        for name in &d.names {
+            let name = name.name.text.as_str();
+            match d.class {
+                DropClass::Certificate => self.drop_certificate(&entry, name, d.if_exists)?,
+                DropClass::AsymmetricKey => self.drop_asymmetric_key(&entry, name, d.if_exists)?,
+                _ => self.drop_symmetric_key(&entry, name, d.if_exists)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// `principal_id` of whom a new key belongs to: AUTHORIZATION, or the caller.
+    fn key_owner(&self, entry: &Arc<DatabaseEntry>, named: Option<&ast::Ident>) -> Result<i32> {
+        let Some(named) = named else {
+            return Ok(self.info.token_in(entry).map_or(crate::catalog::DBO_USER, |t| t.user));
+        };
+        let found = self.info.picture(entry).principal_named(&named.text);
+        found
+            .map(|p| p.principal_id)
+            .ok_or_else(|| crate::errors::cannot_alter_principal("find", "user", named))
+    }
+}
+
+/// Error 3906 on what takes no changes.
+fn refuse_read_only(entry: &DatabaseEntry) -> Result<()> {
+    if entry.is_read_only() { Err(crate::errors::database_read_only(entry.name())) } else { Ok(()) }
+}
+
+/// Every name of this kind in use, by the next number.
+fn next_id(used: impl Iterator<Item = i32>) -> i32 {
+    used.max().map_or(definition::FIRST_KEY, |n| n + 1)
+}
+
+/// What the product does not say of a statement that is not taken here.
+fn refused(what: &str) -> Box<SqlError> {
+    crate::errors::not_supported(what)
+}

@@ -1,0 +1,224 @@
+//! What a session has open, and how a key is opened.
+//!
+//! A master key opens by itself where the instance's service master key does; else the session opens it with a password, for itself. Private keys
+//! hang on it, or on a password that comes with every use.
+
+use super::definition::{MasterKeyDef, PrivateKey, Protection, SealedBy, SymmetricKeyDef};
+use super::{ASYMMETRIC_KEY, AsymmetricKeyDef, CERTIFICATE, CertificateDef, errors, key_thumbprint, rsa};
+use crate::engine::{DatabaseEntry, thumbprint};
+use crate::session::info::Info;
+use keel_base::DatabaseId;
+use keel_base::cipher::open_secret;
+use keel_types::cell::Cipher;
+use keel_types::error::Result;
+use std::sync::Arc;
+
+/// A symmetric key that is open.
+#[derive(Clone)]
+pub(crate) struct OpenKey {
+    /// Its database.
+    pub database: DatabaseId,
+    /// `symmetric_key_id`
+    pub id: i32,
+    /// Name.
+    pub name: String,
+    /// `key_guid`
+    pub guid: [u8; 16],
+    /// Its algorithm.
+    pub cipher: Cipher,
+    /// The key itself.
+    pub key: Vec<u8>,
+    /// Since when, local ticks.
+    pub since: i64,
+}
+
+/// Which key the last DECRYPTBYKEYAUTOCERT opened, and with what.
+#[derive(PartialEq, Eq)]
+struct Automatic {
+    database: DatabaseId,
+    guid: [u8; 16],
+    modified: i64,
+    by: SealedBy,
+    password: Option<String>,
+}
+
+/// The keys that a session has open.
+#[derive(Default)]
+pub(crate) struct OpenKeys {
+    /// Master keys opened with a password: database, guid, key.
+    masters: Vec<(DatabaseId, [u8; 16], Vec<u8>)>,
+    symmetric: Vec<OpenKey>,
+    /// For the rows to come: a private key is slow.
+    automatic: Option<(Automatic, Cipher, Vec<u8>)>,
+}
+
+impl OpenKeys {
+    /// A master key is open from here on.
+    pub fn open_master(&mut self, database: DatabaseId, guid: [u8; 16], key: Vec<u8>) {
+        self.close_master(database);
+        self.masters.push((database, guid, key));
+    }
+
+    /// Whether it was open.
+    pub fn close_master(&mut self, database: DatabaseId) -> bool {
+        let before = self.masters.len();
+        self.masters.retain(|(d, ..)| *d != database);
+        self.automatic = None;
+        self.masters.len() < before
+    }
+
+    /// A symmetric key is open from here on.
+    pub fn open(&mut self, key: OpenKey) {
+        self.close(&key.guid);
+        self.symmetric.push(key);
+    }
+
+    /// Whether it was open.
+    pub fn close(&mut self, guid: &[u8; 16]) -> bool {
+        let before = self.symmetric.len();
+        self.symmetric.retain(|k| k.guid != *guid);
+        self.symmetric.len() < before
+    }
+
+    /// CLOSE ALL SYMMETRIC KEYS
+    pub fn close_all(&mut self) {
+        self.symmetric.clear();
+        self.automatic = None;
+    }
+
+    /// The open key with this guid.
+    pub fn of(&self, guid: &[u8; 16]) -> Option<&OpenKey> {
+        self.symmetric.iter().find(|k| k.guid == *guid)
+    }
+
+    /// All of them, in the order in which they were opened.
+    pub fn all(&self) -> &[OpenKey] {
+        &self.symmetric
+    }
+
+    /// The session is another's from here on.
+    pub fn forget(&mut self) {
+        *self = OpenKeys::default();
+    }
+}
+
+/// Whose private key it is, and how it is kept.
+pub(super) struct Private<'k> {
+    pub kind: &'static str,
+    pub stored: &'k PrivateKey,
+}
+
+impl Info {
+    /// The master key, opened with the service master key or by the session.
+    pub(super) fn opened_master_key(&self, entry: &DatabaseEntry, stored: &MasterKeyDef) -> Option<Vec<u8>> {
+        let open = self.open_keys.borrow();
+        let own = open.masters.iter().find(|(d, guid, _)| *d == entry.id && *guid == stored.guid);
+        own.map(|(.., key)| key.clone()).or_else(|| self.engine.master_key_bytes(stored))
+    }
+
+    /// The master key of a database. Error 15581.
+    pub(super) fn master_key_of(&self, entry: &Arc<DatabaseEntry>) -> Result<Vec<u8>> {
+        let picture = self.picture(entry);
+        let key = picture.master_key().and_then(|stored| self.opened_master_key(entry, stored));
+        key.ok_or_else(errors::no_master_key)
+    }
+
+    /// What a password opens; error 15556 for another one.
+    pub(super) fn open_private_key(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        private: &Private<'_>,
+        password: Option<&str>,
+    ) -> Result<Vec<u8>> {
+        let Private { kind, stored } = private;
+        match stored.protection() {
+            Protection::Absent => Err(errors::cannot_use(kind)),
+            Protection::Password => {
+                let password = password.ok_or_else(|| errors::password_needed(kind))?;
+                let sealed = stored.by_password.as_deref().unwrap_or_default();
+                let hasher = &self.engine.options().hasher;
+                hasher.open(sealed, password).ok_or_else(|| errors::cannot_use(kind))
+            }
+            Protection::MasterKey if password.is_some_and(|p| !p.is_empty()) => {
+                Err(errors::no_password(kind))
+            }
+            Protection::MasterKey => {
+                let sealed = stored.by_master_key.as_deref().unwrap_or_default();
+                // Of old times, when there need not have been a master key.
+                if let Some(key) = self.engine.open_with_service_key(sealed) {
+                    return Ok(key);
+                }
+                open_secret(sealed, &self.master_key_of(entry)?).ok_or_else(errors::decryption_failed)
+            }
+        }
+    }
+
+    /// The private key of a certificate.
+    pub(super) fn certificate_key(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        certificate: &CertificateDef,
+        password: Option<&str>,
+    ) -> Result<Vec<u8>> {
+        if let Some(key) = &certificate.key {
+            return Ok(key.clone());
+        }
+        let stored = certificate.private();
+        self.open_private_key(entry, &Private { kind: CERTIFICATE, stored: &stored }, password)
+    }
+
+    /// The private half of an asymmetric key.
+    pub(super) fn asymmetric_private(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        key: &AsymmetricKeyDef,
+        password: Option<&str>,
+    ) -> Result<Vec<u8>> {
+        self.open_private_key(entry, &Private { kind: ASYMMETRIC_KEY, stored: &key.private }, password)
+    }
+
+    /// A symmetric key that is sealed with a certificate or an asymmetric key. Errors 15313, 15466.
+    pub(super) fn unseal(&self, key: &SymmetricKeyDef, by: &SealedBy, private: &[u8]) -> Result<Vec<u8>> {
+        let sealed = key.sealed.iter().find(|s| s.by == *by).ok_or_else(errors::other_decryptor)?;
+        let random = &*self.engine.options().env.random;
+        rsa::decrypt(private, &sealed.key, random).ok_or_else(errors::decryption_failed)
+    }
+
+    /// The key that a value is encrypted with, opened for this value alone: by a certificate or an asymmetric key. The last one is
+    /// remembered.
+    pub(super) fn open_automatically(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        guid: [u8; 16],
+        by: SealedBy,
+        password: Option<&str>,
+        private: impl FnOnce() -> Result<Vec<u8>>,
+    ) -> Result<Option<(Cipher, Vec<u8>)>> {
+        let picture = self.picture(entry);
+        let Some(key) = picture.symmetric_key_of(&guid) else { return Ok(None) };
+        let password = password.map(str::to_owned);
+        let which = Automatic { database: entry.id, guid, modified: key.modified, by, password };
+        let known = |(last, cipher, bytes): &(Automatic, Cipher, Vec<u8>)| {
+            (*last == which).then(|| (*cipher, bytes.clone()))
+        };
+        if let Some(found) = self.open_keys.borrow().automatic.as_ref().and_then(known) {
+            return Ok(Some(found));
+        }
+        if !key.sealed.iter().any(|s| s.by == which.by) {
+            return Ok(None);
+        }
+        let bytes = self.unseal(key, &which.by, &private()?)?;
+        self.open_keys.borrow_mut().automatic = Some((which, key.cipher, bytes.clone()));
+        Ok(Some((key.cipher, bytes)))
+    }
+}
+
+/// What a symmetric key sealed with a certificate says.
+pub(super) fn by_certificate(certificate: &CertificateDef) -> SealedBy {
+    SealedBy::Certificate(thumbprint(&certificate.certificate))
+}
+
+/// The same of an asymmetric key.
+pub(super) fn by_asymmetric_key(key: &AsymmetricKeyDef) -> SealedBy {
+    SealedBy::AsymmetricKey(key_thumbprint(&key.public))
+}
