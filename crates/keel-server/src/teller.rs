@@ -55,6 +55,15 @@ pub static CRAWLING: Chore = Chore {
     failed: "Changed rows were not indexed",
 };
 
+/// Gathers what statements cost, for Query Stores.
+pub static GATHERING: Chore = Chore {
+    thread: "query gatherer",
+    bell: |engine| &engine.query_store_bell,
+    work: |engine, stopping| keel_sql::query_store::rounds(engine, stopping),
+    source: "Query Store",
+    failed: "The Query Store was not written",
+};
+
 /// See the module.
 pub struct Teller {
     engine: Arc<Engine>,

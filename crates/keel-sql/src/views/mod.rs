@@ -49,6 +49,7 @@ mod partitions;
 pub mod plans;
 mod policies;
 mod principals;
+mod query_store;
 mod rows;
 mod server;
 mod sessions;
@@ -162,7 +163,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 47] {
+fn groups() -> [&'static [SystemView]; 48] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -211,6 +212,7 @@ fn groups() -> [&'static [SystemView]; 47] {
         full_text::VIEWS,
         changes::VIEWS,
         governor::VIEWS,
+        query_store::VIEWS,
     ]
 }
 
