@@ -1,5 +1,5 @@
 //! The threads that follow commits: one that has captured changes told ([`keel_sql::capture`]), one that has changed rows indexed
-//! ([`keel_sql::full_text`]). Each works when a commit rings, and every second.
+//! ([`keel_sql::full_text`]), and one that gathers what statements cost ([`keel_sql::query_store`]), for which nobody rings. Each works every second, and at a ring.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

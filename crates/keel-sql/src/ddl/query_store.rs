@@ -57,7 +57,7 @@ fn number(option: &Opt) -> Result<i32> {
 fn word<T: Copy>(option: &Opt, words: &[(T, &'static str)]) -> Result<T> {
     let said = option.value.text().unwrap_or_default();
     let known = words.iter().find(|(_, word)| word.eq_ignore_ascii_case(said));
-    known.map(|(value, _)| *value).ok_or_else(|| near(if said.is_empty() { &option.name } else { said }))
+    known.map(|(value, _)| *value).ok_or_else(|| near(if said.is_empty() { option.name.as_str() } else { said }))
 }
 
 fn set(settings: &mut QueryStoreSettings, option: &Opt) -> Result<()> {

@@ -83,7 +83,7 @@ pub(crate) fn hinted(
 }
 
 /// Hints as they are written: `OPTION (…)`.
-pub(super) fn parse(text: &str) -> std::result::Result<Vec<ast::QueryHint>, keel_parser::ParseError> {
+pub(super) fn parse(text: &str) -> std::result::Result<Vec<ast::QueryHint>, Box<keel_parser::ParseError>> {
     let batch = keel_parser::parse_batch(
         &format!("SELECT 1\n{text}"),
         keel_parser::ParseOptions { quoted_identifier: true },

@@ -522,7 +522,9 @@ impl Memory {
             }
             texts.insert(row.text);
         }
-        self.queries.values().for_each(|row| drop(texts.remove(&row.text)));
+        for row in self.queries.values() {
+            texts.remove(&row.text);
+        }
         self.texts.retain(|_, text| !texts.contains(text));
         texts.into_iter().for_each(|text| self.remove((TextRow::KIND, text)));
     }
