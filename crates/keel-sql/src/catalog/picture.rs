@@ -546,7 +546,8 @@ impl Picture {
         let queries = self.settings().query_store.as_ref().and_then(|s| s.tree).map(|tree| tree.0);
         let searched = self.stored().filter_map(|t| t.full_text.as_ref());
         let searched = searched.flat_map(|f| f.trees.all()).map(|tree| tree.0);
-        let all = indexes.chain(tracking).chain(versions).chain(staged).chain(order).chain(queries).chain(searched);
+        let all =
+            indexes.chain(tracking).chain(versions).chain(staged).chain(order).chain(queries).chain(searched);
         all.max().unwrap_or(0)
     }
 }

@@ -63,8 +63,7 @@ const FLAGS: &[&str] = &[
 const REFUSED: &[&str] = &["LEDGER", "FILESTREAM", "ENABLE_BROKER", "NEW_BROKER"];
 
 /// Options that are remembered and do nothing when they are on, which whoever sets them should know.
-const IDLE: &[&str] =
-    &["AUTO_CLOSE", "AUTO_SHRINK", "AUTOMATIC_TUNING", "DATE_CORRELATION_OPTIMIZATION"];
+const IDLE: &[&str] = &["AUTO_CLOSE", "AUTO_SHRINK", "AUTOMATIC_TUNING", "DATE_CORRELATION_OPTIMIZATION"];
 
 /// What a database may not be set to while it is in an availability group or mirrored.
 const NOT_FOR_MEMBERS: &[&str] =
@@ -91,7 +90,12 @@ impl Runner<'_> {
             settings = DatabaseSettings {
                 log_chain: None,
                 differential_base: None,
-                query_store: model.picture().settings().query_store.clone().map(|s| QueryStoreSettings { tree: None, ..s }),
+                query_store: model
+                    .picture()
+                    .settings()
+                    .query_store
+                    .clone()
+                    .map(|s| QueryStoreSettings { tree: None, ..s }),
                 ..(**model.picture().settings()).clone()
             };
         }
@@ -179,6 +183,10 @@ impl Runner<'_> {
                 }
                 let _changing = self.make_way(&entry, now.settings(), &then, termination.as_ref())?;
                 let switched = store.is_some();
+                if switched {
+                    self.info.add_up();
+                    crate::query_store::write_out(&self.info.engine, &entry)?;
+                }
                 entry.change_settings(|settings| {
                     settings.query_store = store.or_else(|| settings.query_store.take());
                     options.iter().try_for_each(|o| set_option(settings, o))

@@ -26,7 +26,12 @@ fn near(word: &str) -> Box<SqlError> {
 
 /// 153
 fn invalid(option: &str, severity: u8, state: u8) -> Box<SqlError> {
-    error(153, severity, state, format!("Invalid usage of the option {option} in the ALTER DATABASE statement."))
+    error(
+        153,
+        severity,
+        state,
+        format!("Invalid usage of the option {option} in the ALTER DATABASE statement."),
+    )
 }
 
 /// The same option twice: error 12401.
@@ -57,7 +62,9 @@ fn number(option: &Opt) -> Result<i32> {
 fn word<T: Copy>(option: &Opt, words: &[(T, &'static str)]) -> Result<T> {
     let said = option.value.text().unwrap_or_default();
     let known = words.iter().find(|(_, word)| word.eq_ignore_ascii_case(said));
-    known.map(|(value, _)| *value).ok_or_else(|| near(if said.is_empty() { option.name.as_str() } else { said }))
+    known
+        .map(|(value, _)| *value)
+        .ok_or_else(|| near(if said.is_empty() { option.name.as_str() } else { said }))
 }
 
 fn set(settings: &mut QueryStoreSettings, option: &Opt) -> Result<()> {
@@ -87,7 +94,9 @@ fn set(settings: &mut QueryStoreSettings, option: &Opt) -> Result<()> {
             }
             settings.interval_minutes = minutes;
         }
-        ("SIZE_BASED_CLEANUP_MODE", _) => settings.cleans_by_size = word(option, &[(true, "AUTO"), (false, "OFF")])?,
+        ("SIZE_BASED_CLEANUP_MODE", _) => {
+            settings.cleans_by_size = word(option, &[(true, "AUTO"), (false, "OFF")])?
+        }
         ("QUERY_CAPTURE_MODE", _) => settings.capture = word(option, &CaptureMode::ALL)?,
         ("MAX_PLANS_PER_QUERY", _) => settings.plans_max = number(option)?,
         ("WAIT_STATS_CAPTURE_MODE", _) => settings.waits = word(option, &[(true, "ON"), (false, "OFF")])?,
@@ -112,7 +121,9 @@ fn set_policy(policy: &mut CapturePolicy, details: &[Opt]) -> Result<()> {
         match detail.name.as_str() {
             "EXECUTION_COUNT" => policy.executions = positive("execution_count", 1)?,
             "TOTAL_COMPILE_CPU_TIME_MS" => policy.compile_ms = positive("total_compile_cpu_time_ms", 1)?,
-            "TOTAL_EXECUTION_CPU_TIME_MS" => policy.execution_ms = positive("total_execution_cpu_time_ms", 2)?,
+            "TOTAL_EXECUTION_CPU_TIME_MS" => {
+                policy.execution_ms = positive("total_execution_cpu_time_ms", 2)?
+            }
             "STALE_CAPTURE_POLICY_THRESHOLD" => policy.stale_hours = stale_hours(detail)?,
             name => return Err(near(name)),
         }

@@ -28,8 +28,8 @@ mod xml_documents;
 pub use execute::run_sql;
 pub use properties::{listed as listed_properties, value_of as property_value};
 
-use crate::{capture, query_store};
 use crate::run::{Argument, Halt, Returned, Runner};
+use crate::{capture, query_store};
 use keel_parser::ast;
 use keel_types::{SqlType, Value};
 

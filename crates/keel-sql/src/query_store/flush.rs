@@ -2,7 +2,8 @@
 
 use super::memory::Memory;
 use super::rows::{IntervalRow, Key, RuntimeRow, Stored, WaitRow, key_bytes, read_rows};
-use super::{QueryStoreSettings, gather, is_written};
+use super::settings::FULL;
+use super::{ActualState, QueryStoreSettings, actual_state, gather, is_written};
 use crate::engine::{DatabaseEntry, Engine};
 use crate::map::{db_error, txn_error};
 use keel_node::Isolation;
@@ -34,8 +35,8 @@ pub(super) struct Turns {
 pub fn rounds(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Vec<SqlError> {
     engine.follow_query_stores();
     // Databases with a store that is full record nothing, and are to be cleaned.
-    let full = engine.databases().iter().any(|entry| entry.query_store.is_full());
-    if !full && !engine.query_stores.load(Ordering::Relaxed) {
+    let full = |entry: &Arc<DatabaseEntry>| actual_state(entry) == ActualState::ReadOnly(FULL);
+    if !engine.databases().iter().any(full) && !engine.query_stores.load(Ordering::Relaxed) {
         return Vec::new();
     }
     gather(engine);
@@ -53,7 +54,8 @@ pub fn rounds(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Vec<SqlError
 
 fn turn(engine: &Engine, entry: &Arc<DatabaseEntry>) -> Result<()> {
     let picture = entry.picture();
-    let Some(settings) = picture.settings().query_store.as_ref().filter(|s| s.wanted == super::Wanted::ReadWrite)
+    let Some(settings) =
+        picture.settings().query_store.as_ref().filter(|s| s.wanted == super::Wanted::ReadWrite)
     else {
         return Ok(());
     };
@@ -86,7 +88,8 @@ pub(crate) fn flush_all(engine: &Engine) {
         if is_written(&entry)
             && let Err(e) = flush(&entry)
         {
-            let text = format!("The Query Store of database '{}' was not written. {}", entry.name(), e.message);
+            let text =
+                format!("The Query Store of database '{}' was not written. {}", entry.name(), e.message);
             engine.options().log.write(&text);
         }
     }
@@ -119,6 +122,12 @@ pub(super) fn flush(entry: &Arc<DatabaseEntry>) -> Result<()> {
     }
 }
 
+/// Writes what one has in memory, where it is written here: it is about to be switched off.
+pub(crate) fn write_out(engine: &Engine, entry: &Arc<DatabaseEntry>) -> Result<()> {
+    gather(engine);
+    if is_written(entry) { flush(entry) } else { Ok(()) }
+}
+
 /// Removes all that a store has.
 pub(crate) fn clear(engine: &Engine, entry: &Arc<DatabaseEntry>) -> Result<()> {
     gather(engine);
@@ -126,7 +135,7 @@ pub(crate) fn clear(engine: &Engine, entry: &Arc<DatabaseEntry>) -> Result<()> {
         let mut memory = entry.query_store.memory.lock();
         memory.load(entry)?;
         memory.clear();
-        entry.query_store.note_bytes(0, u64::MAX);
+        entry.query_store.bytes.store(0, Ordering::Relaxed);
     }
     entry.query_store.hints.forget();
     flush(entry)?;
@@ -176,7 +185,7 @@ fn clean(engine: &Engine, entry: &Arc<DatabaseEntry>, settings: &QueryStoreSetti
         clean_by_size(entry, settings)?;
     }
     let bytes = entry.query_store.memory.lock().bytes();
-    entry.query_store.note_bytes(bytes, settings.bytes_max());
+    entry.query_store.bytes.store(bytes, Ordering::Relaxed);
     entry.query_store.follow(entry);
     Ok(())
 }
@@ -187,7 +196,8 @@ fn clean_by_age(entry: &Arc<DatabaseEntry>, before: i64) -> Result<()> {
     let old: BTreeSet<u64> = intervals.iter().filter(|(_, row)| row.end < before).map(|(n, _)| *n).collect();
     let stale: Vec<u64> = {
         let memory = entry.query_store.memory.lock();
-        let stale = memory.queries.iter().filter(|(n, row)| row.executed < before && !memory.hints.contains_key(n));
+        let stale =
+            memory.queries.iter().filter(|(n, row)| row.executed < before && !memory.hints.contains_key(n));
         stale.map(|(n, _)| *n).collect()
     };
     if old.is_empty() && stale.is_empty() {
@@ -236,7 +246,8 @@ fn clean_by_size(entry: &Arc<DatabaseEntry>, settings: &QueryStoreSettings) -> R
 
 /// Removes queries with all that belongs to them. `rows` are the rows of statistics that are stored.
 pub(super) fn remove_queries(memory: &mut Memory, queries: &[u64], rows: &[(Key, u64)]) {
-    let plans: BTreeSet<u64> = queries.iter().flat_map(|query| memory.plans_of(*query).collect::<Vec<_>>()).collect();
+    let plans: BTreeSet<u64> =
+        queries.iter().flat_map(|query| memory.plans_of(*query).collect::<Vec<_>>()).collect();
     memory.remove_statistics(&plans, rows);
     memory.remove_plans(&plans);
     memory.remove_queries(queries);

@@ -1,7 +1,7 @@
 //! From the slots of sessions to the databases that they are of.
 
+use super::is_written;
 use super::record::{Slot, Sums};
-use super::{State, is_written};
 use crate::clock;
 use crate::engine::{DatabaseEntry, Engine};
 use keel_types::error::Result;
@@ -47,15 +47,8 @@ fn add(entry: &DatabaseEntry, taken: &[Taken]) -> Result<()> {
     for (slot, sums) in taken {
         memory.take(settings, picture.settings().compatibility, slot, sums, behind);
     }
-    entry.query_store.note_bytes(memory.bytes(), settings.bytes_max());
+    entry.query_store.bytes.store(memory.bytes(), Ordering::Relaxed);
     drop(memory);
     entry.query_store.follow(entry);
     Ok(())
-}
-
-impl State {
-    /// So much is stored, of so much that may be.
-    pub(super) fn note_bytes(&self, bytes: u64, most: u64) {
-        self.full.store(bytes > most, Ordering::Relaxed);
-    }
 }

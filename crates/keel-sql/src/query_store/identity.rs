@@ -27,9 +27,11 @@ impl Identity {
     /// Of a statement in its program.
     pub fn of(program: &Program, span: (u32, u32)) -> Identity {
         let (from, to) = (span.0 as usize, span.1 as usize);
-        let statement = program.text.get(from..to).unwrap_or_default().trim_end_matches([';', ' ', '\r', '\n', '\t']);
+        let statement =
+            program.text.get(from..to).unwrap_or_default().trim_end_matches([';', ' ', '\r', '\n', '\t']);
         let (declared, hash) = read(program, statement);
-        let text = if declared.is_empty() { statement.to_owned() } else { format!("({declared}){statement}") };
+        let text =
+            if declared.is_empty() { statement.to_owned() } else { format!("({declared}){statement}") };
         let wide = |text: &str| 2 * text.encode_utf16().count() as i64;
         let start = wide(program.text.get(..from).unwrap_or_default());
         let object = program.identity.object_id;
@@ -54,7 +56,9 @@ fn read(program: &Program, statement: &str) -> (String, u64) {
     for token in tokens {
         let raw = statement.get(token.start as usize..token.end as usize).unwrap_or_default();
         match token.tok {
-            Tok::Str | Tok::NStr | Tok::Int | Tok::Decimal | Tok::Float | Tok::Money | Tok::Binary => shape.push('?'),
+            Tok::Str | Tok::NStr | Tok::Int | Tok::Decimal | Tok::Float | Tok::Money | Tok::Binary => {
+                shape.push('?')
+            }
             _ => shape.push_str(&raw.to_lowercase()),
         }
         shape.push(' ');
@@ -156,13 +160,19 @@ pub(crate) const CATEGORIES: [(&str, &[&str]); 24] = [
     ("Tran Log IO", &["LOGMGR", "LOGBUFFER", "CHKPT", "WRITELOG"]),
     ("Network IO", &["ASYNC_NETWORK_IO", "NET_WAITFOR_PACKET", "PROXY_NETWORK_IO"]),
     ("Parallelism", &["CXPACKET", "CXCONSUMER", "CXSYNC", "EXCHANGE", "HT", "BMP", "BP"]),
-    ("Memory", &["RESOURCE_SEMAPHORE", "CMEMTHREAD", "CMEMPARTITIONED", "EE_PMOLOCK", "MEMORY_ALLOCATION_EXT"]),
+    (
+        "Memory",
+        &["RESOURCE_SEMAPHORE", "CMEMTHREAD", "CMEMPARTITIONED", "EE_PMOLOCK", "MEMORY_ALLOCATION_EXT"],
+    ),
     ("User Wait", &["WAITFOR", "WAIT_FOR_RESULTS"]),
     ("Tracing", &["TRACEWRITE", "SQLTRACE_", "QUERY_TRACEOUT", "TRACE_EVTNOTIF"]),
     ("Full Text Search", &["FT_", "FULLTEXT GATHERER", "MSSEARCH"]),
     ("Other Disk IO", &["ASYNC_IO_COMPLETION", "IO_COMPLETION", "BACKUPIO", "WRITE_COMPLETION"]),
     ("Replication", &["SE_REPL_", "REPL_", "HADR_", "PWAIT_HADR_", "REPLICA_WRITES"]),
-    ("Log Rate Governor", &["LOG_RATE_GOVERNOR", "POOL_LOG_RATE_GOVERNOR", "HADR_THROTTLE_LOG_RATE_GOVERNOR"]),
+    (
+        "Log Rate Governor",
+        &["LOG_RATE_GOVERNOR", "POOL_LOG_RATE_GOVERNOR", "HADR_THROTTLE_LOG_RATE_GOVERNOR"],
+    ),
 ];
 
 /// The category of a type of waits.
@@ -179,9 +189,13 @@ mod tests {
 
     #[test]
     fn waits_have_categories() {
-        let names = ["LCK_M_X", "WRITELOG", "PAGEIOLATCH_SH", "WAITFOR", "CXPACKET", "RESOURCE_SEMAPHORE", "OTHER"];
+        let names =
+            ["LCK_M_X", "WRITELOG", "PAGEIOLATCH_SH", "WAITFOR", "CXPACKET", "RESOURCE_SEMAPHORE", "OTHER"];
         let categories = names.map(|name| CATEGORIES[usize::from(category_of(name))].0);
-        assert_eq!(categories, ["Lock", "Tran Log IO", "Buffer IO", "User Wait", "Parallelism", "Memory", "Unknown"]);
+        assert_eq!(
+            categories,
+            ["Lock", "Tran Log IO", "Buffer IO", "User Wait", "Parallelism", "Memory", "Unknown"]
+        );
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use super::identity::{Identity, plan_hash, planned, text_key};
 use super::record::{Slot, Sums};
 use super::rows::{
-    Compiles, ContextRow, DOCUMENT, HintRow, IntervalRow, Key, PlanRow, QueryRow, RuntimeRow, Stored, TextRow, WaitRow,
-    scan,
+    Compiles, ContextRow, DOCUMENT, HintRow, IntervalRow, Key, PlanRow, QueryRow, RuntimeRow, Stored,
+    TextRow, WaitRow, scan,
 };
 use super::{CaptureMode, CapturePolicy, DEFAULT_POLICY, Map, QueryStoreSettings};
 use crate::engine::DatabaseEntry;
@@ -12,10 +12,18 @@ use keel_node::Commit;
 use keel_types::error::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Queries that are not captured yet, and are counted; at the limit counting begins anew.
 const CANDIDATES_MAX: usize = 4096;
 const TICKS_PER_HOUR: i64 = 36_000_000_000;
+
+/// Lives of memories, of all databases.
+static LIVES: AtomicU64 = AtomicU64::new(1);
+
+fn next_life() -> u64 {
+    LIVES.fetch_add(1, Ordering::Relaxed)
+}
 
 /// A row that is yet to be written, or whose writing is not through.
 struct Waiting {
@@ -86,9 +94,10 @@ impl Memory {
         let picture = entry.picture();
         let Some(tree) = picture.settings().query_store.as_ref().and_then(|s| s.tree) else {
             self.loaded = true;
+            self.life = next_life();
             return Ok(());
         };
-        let mut fresh = Memory { life: self.life + 1, ..Memory::default() };
+        let mut fresh = Memory { life: next_life(), ..Memory::default() };
         scan(entry, tree, None, |key, bytes| fresh.learn(key, bytes))?;
         fresh.forget_old_interval(0);
         fresh.loaded = true;
@@ -209,7 +218,9 @@ impl Memory {
         taken: &[(u8, Sums)],
         behind: i64,
     ) {
-        let Some(latest) = taken.iter().map(|(_, sums)| sums.last).max().map(|at| at - behind) else { return };
+        let Some(latest) = taken.iter().map(|(_, sums)| sums.last).max().map(|at| at - behind) else {
+            return;
+        };
         let Some(plan) = self.place_of(settings, compatibility, slot, taken, latest) else { return };
         let interval = self.interval_at(settings, latest);
         if let Some(row) = self.plans.get_mut(&plan) {
@@ -255,7 +266,8 @@ impl Memory {
             if !self.waits.contains_key(&key) {
                 let number = self.next_number(WaitRow::KIND);
                 let category = *category;
-                let row = WaitRow { plan, interval, execution, category, count: 0, waited: Default::default() };
+                let row =
+                    WaitRow { plan, interval, execution, category, count: 0, waited: Default::default() };
                 self.waits.insert(key, (number, row));
             }
             let Some((number, row)) = self.waits.get_mut(&key) else { continue };
@@ -397,8 +409,12 @@ impl Memory {
         let captured = match settings.capture {
             CaptureMode::All => true,
             CaptureMode::None => false,
-            CaptureMode::Auto => self.weigh(DEFAULT_POLICY, (text_key, slot, identity), taken, compile_us, at),
-            CaptureMode::Custom => self.weigh(settings.policy, (text_key, slot, identity), taken, compile_us, at),
+            CaptureMode::Auto => {
+                self.weigh(DEFAULT_POLICY, (text_key, slot, identity), taken, compile_us, at)
+            }
+            CaptureMode::Custom => {
+                self.weigh(settings.policy, (text_key, slot, identity), taken, compile_us, at)
+            }
         };
         if !captured {
             return None;
@@ -498,7 +514,7 @@ impl Memory {
 
     /// Removes plans, whose statistics are gone already.
     pub fn remove_plans(&mut self, plans: &BTreeSet<u64>) {
-        self.life += 1;
+        self.life = next_life();
         for plan in plans {
             if let Some(row) = self.plans.remove(plan) {
                 self.by_shape.remove(&(row.query, row.hash));
@@ -511,7 +527,7 @@ impl Memory {
 
     /// Removes queries, whose plans are gone already, with texts that no other has.
     pub fn remove_queries(&mut self, queries: &[u64]) {
-        self.life += 1;
+        self.life = next_life();
         let mut texts = BTreeSet::new();
         for query in queries {
             let Some(row) = self.queries.remove(query) else { continue };
@@ -545,7 +561,7 @@ impl Memory {
         keys.into_iter().for_each(|key| self.remove(key));
         let over = std::mem::take(&mut self.over);
         let commits = std::mem::take(&mut self.commits);
-        let (life, changes) = (self.life + 1, self.changes);
+        let (life, changes) = (next_life(), self.changes);
         *self = Memory { loaded: true, life, changes, over, commits, ..Memory::default() };
     }
 

@@ -40,39 +40,39 @@ mod rows;
 mod settings;
 
 pub use flush::rounds;
-pub(crate) use flush::{clear, flush_all};
+pub(crate) use flush::{clear, flush_all, write_out};
 pub(crate) use gather::gather;
 pub(crate) use hints::hinted;
+pub(crate) use identity::{CATEGORIES, statement_handle};
 pub(crate) use procs::{
     sp_query_store_clear_hints, sp_query_store_clear_message_queues, sp_query_store_consistency_check,
     sp_query_store_flush_db, sp_query_store_force_plan, sp_query_store_remove_plan,
     sp_query_store_remove_query, sp_query_store_reset_exec_stats, sp_query_store_set_hints,
     sp_query_store_unforce_plan,
 };
+pub(crate) use record::{Figure, figure};
 pub use record::{Recorded, Recording};
-pub(crate) use record::{Figure, StatementBegun, figure};
-pub(crate) use identity::{CATEGORIES, statement_handle};
 pub(crate) use rows::{
-    ContextRow, HintRow, IntervalRow, PlanRow, QueryRow, RuntimeRow, Stored, TextRow, WaitRow, read_documents,
-    read_rows,
+    ContextRow, HintRow, IntervalRow, PlanRow, QueryRow, RuntimeRow, Stored, TextRow, WaitRow,
+    read_documents, read_rows,
 };
-pub use settings::{CaptureMode, CapturePolicy, QueryStoreSettings, Wanted};
 pub(crate) use settings::{ActualState, DEFAULT_POLICY, actual_state};
+pub use settings::{CaptureMode, CapturePolicy, QueryStoreSettings, Wanted};
 
 use crate::engine::DatabaseEntry;
 use hashbrown::HashMap;
 use keel_node::Role;
 use memory::Memory;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What a database's store needs in memory.
 #[derive(Default)]
 pub(crate) struct State {
     /// Statements of this database are recorded. Written by [`State::follow`].
     captures: AtomicBool,
-    /// It has as much as it may have: nothing is recorded until there is room.
-    full: AtomicBool,
+    /// Bytes of all rows, as they were counted last; 0 before that.
+    bytes: AtomicU64,
     memory: Mutex<Memory>,
     /// Held while rows are written.
     flushing: Mutex<()>,
@@ -98,14 +98,14 @@ impl State {
     /// Another writes the database now, or this one does again: what was in memory is not what is stored.
     pub(crate) fn role_changed(&self) {
         *self.memory.lock() = Memory::default();
-        self.full.store(false, Ordering::Relaxed);
+        self.bytes.store(0, Ordering::Relaxed);
         self.hints.forget();
     }
 
-    pub(crate) fn is_full(&self) -> bool {
-        self.full.load(Ordering::Relaxed)
+    /// Whether it has as much as it may have: nothing is recorded until there is room.
+    fn is_full(&self, settings: &QueryStoreSettings) -> bool {
+        self.bytes.load(Ordering::Relaxed) > settings.bytes_max()
     }
-
 }
 
 /// Bytes of all rows of a database's store.
@@ -128,4 +128,3 @@ pub(crate) fn is_written(entry: &DatabaseEntry) -> bool {
 
 /// Maps with keys that clients have a part in.
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
-

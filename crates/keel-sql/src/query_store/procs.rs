@@ -118,8 +118,12 @@ pub(crate) fn sp_query_store_consistency_check(runner: &mut Runner<'_>, _: &[Arg
 fn check(entry: &Arc<DatabaseEntry>) -> Result<()> {
     let rows = statistics_rows(entry)?;
     let mut memory = entry.query_store.memory.lock();
-    let lost: BTreeSet<u64> =
-        memory.plans.iter().filter(|(_, row)| !memory.queries.contains_key(&row.query)).map(|(n, _)| *n).collect();
+    let lost: BTreeSet<u64> = memory
+        .plans
+        .iter()
+        .filter(|(_, row)| !memory.queries.contains_key(&row.query))
+        .map(|(n, _)| *n)
+        .collect();
     for (key, plan) in rows {
         if lost.contains(&plan) || !memory.plans.contains_key(&plan) {
             memory.remove_row(key);

@@ -117,38 +117,18 @@ impl Sums {
         self.last = at;
         self.count += 1;
         for (category, nanos) in waited {
-            let mut one = Figure::default();
-            one.add(0, *nanos);
-            self.add_wait(*category, 1, &one);
+            self.add_wait(*category, *nanos);
         }
     }
 
-    fn add_wait(&mut self, category: u8, count: u64, waited: &Figure) {
-        match self.waits.iter_mut().find(|(c, ..)| *c == category) {
-            Some((_, before, sum)) => {
-                sum.merge(*before, waited);
-                *before += count;
-            }
-            None => self.waits.push((category, count, *waited)),
-        }
-    }
-
-    /// Adds later executions.
-    pub fn merge(&mut self, more: &Sums) {
-        if more.count == 0 {
-            return;
-        }
-        for (sum, other) in self.figures.iter_mut().zip(&more.figures) {
-            sum.merge(self.count, other);
-        }
-        if self.count == 0 {
-            self.first = more.first;
-        }
-        self.last = self.last.max(more.last);
-        self.count += more.count;
-        for (category, count, waited) in &more.waits {
-            self.add_wait(*category, *count, waited);
-        }
+    fn add_wait(&mut self, category: u8, nanos: u64) {
+        let at = self.waits.iter().position(|(c, ..)| *c == category).unwrap_or_else(|| {
+            self.waits.push((category, 0, Figure::default()));
+            self.waits.len() - 1
+        });
+        let (_, count, waited) = &mut self.waits[at];
+        waited.add(*count, nanos);
+        *count += 1;
     }
 }
 
@@ -283,7 +263,8 @@ impl Info {
             return;
         }
         // What mentions temporary tables is compiled for each of them: the first plan stands for all.
-        let plan = if found.temporary.is_empty() { std::ptr::from_ref::<Compiled>(compiled) as usize } else { 0 };
+        let plan =
+            if found.temporary.is_empty() { std::ptr::from_ref::<Compiled>(compiled) as usize } else { 0 };
         let switches = self.options.borrow().switches.0 & Switches::PLAN_AFFECTING.0;
         let key = (program.id, std::ptr::from_ref(unit) as usize, plan, switches);
         let known = self.recording.known.borrow().get(&key).copied();
@@ -483,15 +464,16 @@ mod tests {
 
     #[test]
     fn sums_of_sums_are_sums() {
-        let mut parts = sums(&[7, 3]);
-        parts.merge(&sums(&[]));
-        parts.merge(&sums(&[5, 9, 1]));
-        let whole = sums(&[7, 3, 5, 9, 1]);
-        assert_eq!(parts.figures, whole.figures);
-        assert_eq!(parts.count, 5);
-        assert_eq!(parts.waits, whole.waits);
-        let (average, deviation) = parts.figures[figure::DURATION].spread(parts.count);
+        let (first, then, whole) = (sums(&[7, 3]), sums(&[5, 9, 1]), sums(&[7, 3, 5, 9, 1]));
+        let mut both = first.figures[figure::DURATION];
+        both.merge(first.count, &then.figures[figure::DURATION]);
+        assert_eq!(both, whole.figures[figure::DURATION]);
+        assert_eq!([both.total, both.last, both.min, both.max], [25, 1, 1, 9]);
+        let (average, deviation) = both.spread(whole.count);
         assert!((average - 5.0).abs() < 1e-9 && (deviation - 8f64.sqrt()).abs() < 1e-9);
-        assert_eq!([parts.figures[0].min, parts.figures[0].max, parts.figures[0].last], [1, 9, 1]);
+        assert_eq!(whole.waits.to_vec(), [(3, 5, both)]);
+        let mut fresh = Figure::default();
+        fresh.merge(0, &then.figures[figure::DURATION]);
+        assert_eq!(fresh, then.figures[figure::DURATION]);
     }
 }

@@ -135,24 +135,22 @@ const READ_ONLY_DATABASE: i64 = 1;
 /// ... it is a secondary replica, ...
 const SECONDARY: i64 = 8;
 /// ... or the store has reached MAX_STORAGE_SIZE_MB.
-const FULL: i64 = 65536;
+pub(super) const FULL: i64 = 65536;
 
 /// The state of a database's store.
 pub(crate) fn actual_state(entry: &DatabaseEntry) -> ActualState {
     let picture = entry.picture();
-    let wanted = picture.settings().query_store.as_ref().map_or(Wanted::Off, |s| s.wanted);
-    if wanted == Wanted::Off {
-        return ActualState::Off;
-    }
+    let settings = picture.settings().query_store.as_ref().filter(|s| s.wanted != Wanted::Off);
+    let Some(settings) = settings else { return ActualState::Off };
     if entry.is_copy() {
         return ActualState::ReadOnly(SECONDARY);
     }
     if !is_written(entry) {
         return ActualState::ReadOnly(READ_ONLY_DATABASE);
     }
-    match wanted {
+    match settings.wanted {
         Wanted::ReadOnly => ActualState::ReadOnly(0),
-        _ if entry.query_store.is_full() => ActualState::ReadOnly(FULL),
+        _ if entry.query_store.is_full(settings) => ActualState::ReadOnly(FULL),
         _ => ActualState::ReadWrite,
     }
 }

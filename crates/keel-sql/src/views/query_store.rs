@@ -1,12 +1,14 @@
 //! The Query Store's views. What is yet to be written is in them, too.
 
-use super::{BIG, BIT, Column, DESC, INT, NAME, NULL, SID, SMALL, SystemView, TEXT, TINY, ViewContext, bit, int, text};
+use super::{
+    BIG, BIT, Column, DESC, INT, NAME, NULL, SID, SMALL, SystemView, TEXT, TINY, ViewContext, bit, int, text,
+};
 use crate::catalog::SecurableRef;
 use crate::errors;
 use crate::functions::PRODUCT_VERSION;
 use crate::query_store::{
-    self, ActualState, CaptureMode, ContextRow, Figure, HintRow, IntervalRow, PlanRow, QueryRow, RuntimeRow, Stored,
-    TextRow, Wanted, WaitRow, figure, read_documents, read_rows, statement_handle,
+    self, ActualState, CaptureMode, ContextRow, Figure, HintRow, IntervalRow, PlanRow, QueryRow, RuntimeRow,
+    Stored, TextRow, WaitRow, Wanted, figure, read_documents, read_rows, statement_handle,
 };
 use keel_types::{Length, SqlType, Value};
 use std::collections::BTreeMap;
@@ -112,8 +114,14 @@ const HINTS: &[Column] = &[
     ("last_query_hint_failure_reason_desc", NAME), ("query_hint_failure_count", BIG), ("source", INT), ("source_desc", NAME), ("comment", TEXT),
 ];
 
-const FORCED: &[Column] =
-    &[("plan_forcing_location_id", BIG), ("query_id", BIG), ("plan_id", BIG), ("replica_group_id", BIG), ("timestamp", SqlType::DateTime), ("plan_forcing_flags", INT)];
+const FORCED: &[Column] = &[
+    ("plan_forcing_location_id", BIG),
+    ("query_id", BIG),
+    ("plan_id", BIG),
+    ("replica_group_id", BIG),
+    ("timestamp", SqlType::DateTime),
+    ("plan_forcing_flags", INT),
+];
 const REPLICAS: &[Column] = &[("replica_group_id", BIG), ("role_type", SMALL), ("replica_name", NAME)];
 #[rustfmt::skip]
 const FEEDBACK: &[Column] = &[
@@ -147,7 +155,11 @@ pub(super) static VIEWS: &[SystemView] = &[
     view("query_store_plan_feedback", FEEDBACK, |_| Rows::new()),
     view("query_store_query_variant", VARIANTS, |_| Rows::new()),
     view("query_store_replicas", REPLICAS, |cx| {
-        if may_look(cx) { vec![vec![int(1), int(1), text(cx.engine.options().server_name.as_str())]] } else { Rows::new() }
+        if may_look(cx) {
+            vec![vec![int(1), int(1), text(cx.engine.options().server_name.as_str())]]
+        } else {
+            Rows::new()
+        }
     }),
 ];
 
@@ -207,7 +219,12 @@ fn options(cx: &ViewContext<'_>) -> Rows {
     });
     let mut row = named(&Wanted::ALL, wanted).to_vec();
     row.extend(named(&Wanted::ALL, actual));
-    row.extend([int(reason), number(bytes.div_ceil(1 << 20)), int(settings.flush_seconds), int(settings.interval_minutes)]);
+    row.extend([
+        int(reason),
+        number(bytes.div_ceil(1 << 20)),
+        int(settings.flush_seconds),
+        int(settings.interval_minutes),
+    ]);
     row.extend([int(settings.size_mb_max), int(settings.stale_days), int(settings.plans_max)]);
     let capture = settings.capture as usize;
     row.extend([int(capture as i64 + 1), text(CaptureMode::ALL[capture].1)]);
@@ -233,7 +250,15 @@ fn contexts(cx: &ViewContext<'_>) -> Rows {
     let row = |(id, c): (u64, ContextRow)| {
         let options = Value::bytes(c.set_options.to_be_bytes().to_vec());
         let mut row = vec![number(id), options, int(c.language), int(c.date_format), int(c.date_first)];
-        row.extend([NULL, int(0), int(0), int(0), int(c.schema), bit(false), Value::bytes(vec![u8::from(c.contained)])]);
+        row.extend([
+            NULL,
+            int(0),
+            int(0),
+            int(0),
+            int(c.schema),
+            bit(false),
+            Value::bytes(vec![u8::from(c.contained)]),
+        ]);
         row
     };
     read(cx).into_iter().map(row).collect()
@@ -241,7 +266,15 @@ fn contexts(cx: &ViewContext<'_>) -> Rows {
 
 fn queries(cx: &ViewContext<'_>) -> Rows {
     let row = |(id, q): (u64, QueryRow)| {
-        let mut row = vec![number(id), number(q.text), number(q.context), int(q.object), NULL, hash(q.hash), bit(false)];
+        let mut row = vec![
+            number(id),
+            number(q.text),
+            number(q.context),
+            int(q.object),
+            NULL,
+            hash(q.hash),
+            bit(false),
+        ];
         row.extend([int(q.parameters), text(if q.parameters == 0 { "None" } else { "User" })]);
         row.extend([moment(q.compiles.first), moment(q.compiles.last), moment(q.executed), NULL]);
         row.extend([int(q.offsets.0), int(q.offsets.1), number(q.compiles.count)]);
@@ -264,9 +297,31 @@ fn plans(cx: &ViewContext<'_>) -> Rows {
     });
     let mut row = |(id, p): (u64, PlanRow)| {
         let document = documents.remove(&id).map_or(NULL, text);
-        let mut row = vec![number(id), number(p.query), int(0), text(PRODUCT_VERSION), int(p.compatibility), hash(p.hash), document];
-        row.extend([bit(false), bit(false), bit(p.parallel), bit(false), bit(false), int(0), int(0), text(NONE)]);
-        row.extend([number(p.compiles.count), moment(p.compiles.first), moment(p.compiles.last), moment(p.executed)]);
+        let mut row = vec![
+            number(id),
+            number(p.query),
+            int(0),
+            text(PRODUCT_VERSION),
+            int(p.compatibility),
+            hash(p.hash),
+            document,
+        ];
+        row.extend([
+            bit(false),
+            bit(false),
+            bit(p.parallel),
+            bit(false),
+            bit(false),
+            int(0),
+            int(0),
+            text(NONE),
+        ]);
+        row.extend([
+            number(p.compiles.count),
+            moment(p.compiles.first),
+            moment(p.compiles.last),
+            moment(p.executed),
+        ]);
         row.extend([Value::Float(p.compiles.average_us()), number(p.compiles.last_us), int(0), text(NONE)]);
         row.extend([bit(false), bit(false), int(0), text("Compiled Plan")]);
         row
@@ -330,7 +385,8 @@ fn waits(cx: &ViewContext<'_>) -> Rows {
     const MILLI: u64 = 1_000_000;
     let row = |(id, w): (u64, WaitRow)| {
         let mut row = vec![number(id), number(w.plan), number(w.interval), int(w.category)];
-        let category = query_store::CATEGORIES.get(usize::from(w.category)).map_or("Unknown", |(name, _)| name);
+        let category =
+            query_store::CATEGORIES.get(usize::from(w.category)).map_or("Unknown", |(name, _)| name);
         row.push(text(category));
         row.extend(execution(w.execution));
         row.push(number(w.waited.total / MILLI));
