@@ -343,11 +343,11 @@ fn execution(kind: u8) -> [Value; 2] {
     [int(kind), text(name)]
 }
 
-/// Average, last, least, largest and deviation, in units of so many.
+/// Average, last, least, largest and deviation, in units of so many; what is in between the least and the largest stays there.
 fn figures(f: &Figure, count: u64, unit: u64) -> [Value; 5] {
     let (average, deviation) = f.spread(count);
     let scaled = |n: f64| Value::Float(n / unit as f64);
-    [scaled(average), number(f.last / unit), number(f.min / unit), number(f.max / unit), scaled(deviation)]
+    [scaled(average), number(f.last / unit), number(f.min / unit), number(f.max.div_ceil(unit)), scaled(deviation)]
 }
 
 fn runtime(cx: &ViewContext<'_>) -> Rows {

@@ -68,9 +68,10 @@ GO
 select text, ended, times, rows_avg from seen where module = 'fails' order by ended desc
 GO
 -- Figures fit together, and plans have documents and hashes.
-select case when min_duration <= avg_duration and avg_duration <= max_duration and stdev_duration >= 0 then 'fits' end as duration,
-    case when avg_cpu_time <= avg_duration + 1 then 'fits' end as cpu, last_rowcount, avg_logical_io_reads as reads,
-    case when first_execution_time <= last_execution_time then 'fits' end as times
+select case when s.min_duration <= s.avg_duration and s.avg_duration <= s.max_duration and s.stdev_duration >= 0 then 'fits' end as duration,
+    case when s.avg_cpu_time <= s.avg_duration + 1 then 'fits' end as cpu, s.last_rowcount as rows, s.avg_logical_io_writes as writes,
+    case when s.avg_logical_io_reads >= 1 then 'some' end as reads,
+    case when s.first_execution_time <= s.last_execution_time and s.last_execution_time <= sysdatetimeoffset() then 'fits' end as times
 from sys.query_store_runtime_stats s join sys.query_store_plan p on p.plan_id = s.plan_id join seen on seen.query_id = p.query_id
 where seen.text like '%name from item where id = 1'
 select distinct convert(xml, p.query_plan).value('declare namespace s="http://schemas.microsoft.com/sqlserver/2004/07/showplan";
@@ -122,7 +123,7 @@ with n as (select 1 as i union all select i + 1 from n where i < 150) select cou
 GO
 exec deep
 GO
-select text, ended, times from seen where module = 'deep'
+select left(text, 20) as text, ended, times from seen where module = 'deep'
 declare @query bigint = (select query_id from seen where module = 'deep')
 exec sp_query_store_set_hints @query, N'OPTION (MAXRECURSION 200)'
 select query_id - @query as of_query, query_hint_text, query_hint_failure_count, source_desc from sys.query_store_query_hints
@@ -131,10 +132,11 @@ GO
 exec deep
 GO
 declare @query bigint = (select min(query_id) from seen where module = 'deep')
-exec sp_query_store_set_hints @query, N'maxdop 1'
+exec sp_query_store_set_hints @query, N'option (nonsense)'
+GO
+declare @query bigint = (select min(query_id) from seen where module = 'deep')
 exec sp_query_store_set_hints @query, N'option (optimize for (@x = 1))'
 exec sp_query_store_set_hints @query, N'option (table hint (item, nolock))'
-exec sp_query_store_set_hints @query, N'option (nonsense)'
 exec sp_query_store_clear_hints @query
 select count(*) as hints_left from sys.query_store_query_hints
 GO
@@ -146,7 +148,11 @@ alter database shop set query_store (data_flush_interval_seconds = 59)
 alter database shop set query_store = on (max_plans_per_query = 5, max_plans_per_query = 6)
 alter database shop set query_store = on (query_capture_mode = custom, query_capture_policy = (execution_count = 0))
 alter database shop set query_store = on (query_capture_policy = (stale_capture_policy_threshold = 8 days))
+GO
 alter database shop set query_store = on (operation_mode = bogus)
+GO
+alter database shop set query_store = on (stale_query_threshold_days = 3)
+GO
 alter database shop set query_store = on, query_store = off
 alter database master set query_store = on
 alter database tempdb set query_store clear
@@ -189,6 +195,36 @@ select desired_state_desc, actual_state_desc, readonly_reason from sys.database_
 alter database shop set query_store (max_storage_size_mb = 100)
 alter database shop set query_store clear
 select actual_state_desc, readonly_reason from sys.database_query_store_options
+GO
+-- Waits by category: one session waits for another's lock.
+alter database shop set query_store (wait_stats_capture_mode = on)
+begin transaction
+update item set price = 1 where id = 1
+GO
+-- session other:
+use shop
+update item set price = 2 where id = 1
+-- session main:
+commit
+-- session other:
+-- session main:
+select w.wait_category_desc, w.execution_type_desc, case when w.max_query_wait_time_ms <= w.total_query_wait_time_ms then 'fits' end as times
+from sys.query_store_wait_stats w join sys.query_store_plan p on p.plan_id = w.plan_id join sys.query_store_query q on q.query_id = p.query_id
+join sys.query_store_query_text t on t.query_text_id = q.query_text_id where t.query_sql_text like '%price = 2 %'
+GO
+-- Triggers and functions have statements of their own.
+create trigger changed on item after update as
+set nocount on
+update copied set id = id where id in (select id from deleted)
+GO
+create function prices (@least int) returns int as begin return (select count(*) from item where price >= @least) end
+GO
+create function listed (@least int) returns @ids table (id int) as begin insert @ids select id from item where price >= @least return end
+GO
+update item set price = 12 where id = 2
+select sum(id) as ids from listed(5)
+GO
+select module, text, times from seen where module in ('changed', 'listed') order by module
 GO
 -- Who may look, and who may change.
 create user ann without login
