@@ -4,7 +4,8 @@ mod common;
 
 use common::{Sink, connect, open, server};
 use keel_base::Epoch;
-use keel_base::env::sim::{SimDisk, Tear};
+use keel_base::env::Env;
+use keel_base::env::sim::{SimClock, SimDisk, Tear, env};
 use keel_node::Database;
 use keel_sql::{Engine, Session};
 use std::sync::Arc;
@@ -146,4 +147,78 @@ fn a_clean_end_writes_what_was_in_memory() {
     drop(engine);
     let engine = open(&disk.crash(Tear::LoseAll));
     assert_eq!(value(&mut in_shop(&engine), RAN), "1");
+}
+
+/// An instance whose clock is set by hand.
+fn timed(disk: &Arc<SimDisk>, clock: &Arc<SimClock>) -> Arc<Engine> {
+    common::open_in(Env { clock: Arc::clone(clock) as _, ..env(disk, 7) })
+}
+
+fn round(engine: &Arc<Engine>) {
+    let failed = keel_sql::query_store::rounds(engine, &|| false);
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Executions are counted in the interval that they end in; what is due is written; what has not run for long goes, and so do old intervals.
+#[test]
+fn intervals_end_and_what_is_old_goes() {
+    let (disk, clock) = (SimDisk::new(), SimClock::starting_at(1_700_000_000_000_000_000));
+    let engine = timed(&disk, &clock);
+    run(&mut connect(&engine), "CREATE DATABASE shop");
+    let mut session = in_shop(&engine);
+    run(&mut session, ON);
+    run(&mut session, "ALTER DATABASE shop SET QUERY_STORE (CLEANUP_POLICY = (STALE_QUERY_THRESHOLD_DAYS = 2))");
+    run(&mut session, SETUP);
+    let intervals = "SELECT COUNT(*) FROM sys.query_store_runtime_stats_interval";
+    run(&mut session, "SELECT price FROM item WHERE id = 1; SELECT price FROM item WHERE id = 2");
+    round(&engine);
+    clock.advance(HOUR);
+    run(&mut session, "SELECT price FROM item WHERE id = 2");
+    assert_eq!((value(&mut session, RAN), value(&mut session, intervals)), ("3".to_owned(), "2".to_owned()));
+    // The interval of flushing is over.
+    round(&engine);
+    let after_crash = timed(&disk.crash(Tear::LoseAll), &clock);
+    assert_eq!(value(&mut in_shop(&after_crash), RAN), "3");
+
+    clock.advance(47 * HOUR);
+    run(&mut session, "SELECT price FROM item WHERE id = 2");
+    round(&engine);
+    assert_eq!(value(&mut session, RAN), "4", "all of it is young");
+    clock.advance(2 * HOUR);
+    round(&engine);
+    assert_eq!(value(&mut session, RAN), "1", "the query that has run lately keeps what is not too old");
+    let kept = "SELECT COUNT(*) FROM sys.query_store_query_text WHERE query_sql_text LIKE 'SELECT price FROM item%'";
+    assert_eq!(value(&mut session, kept), "1");
+}
+
+/// A store that has as much as it may have records nothing, until there is room again.
+#[test]
+fn a_full_store_makes_room() {
+    let (disk, clock) = (SimDisk::new(), SimClock::starting_at(1_700_000_000_000_000_000));
+    let engine = timed(&disk, &clock);
+    run(&mut connect(&engine), "CREATE DATABASE shop");
+    let mut session = in_shop(&engine);
+    run(&mut session, ON);
+    run(&mut session, "ALTER DATABASE shop SET QUERY_STORE (MAX_STORAGE_SIZE_MB = 1)");
+    run(&mut session, SETUP);
+    round(&engine);
+    let state = "SELECT CONCAT(actual_state_desc, ' ', readonly_reason, ' ', current_storage_size_mb) FROM sys.database_query_store_options";
+    let long = "x".repeat(2000);
+    for n in 0..400 {
+        run(&mut session, &format!("SELECT price FROM item WHERE id = {n} AND '{long}' <> '{n}'"));
+    }
+    round(&engine);
+    assert!(value(&mut session, state).starts_with("READ_ONLY 65536 "));
+    let counted = value(&mut session, RAN);
+    run(&mut session, "SELECT price FROM item WHERE id = 1");
+    assert_eq!(value(&mut session, RAN), counted);
+    clock.advance(HOUR);
+    round(&engine);
+    assert_eq!(value(&mut session, state), "READ_WRITE 0 1");
+    let left: u32 = value(&mut session, RAN).parse().unwrap();
+    assert!(left > 0 && left < 400, "{left} of them are left");
+    run(&mut session, "SELECT price FROM item WHERE id = 1");
+    assert_eq!(value(&mut session, RAN), (left + 1).to_string());
 }
