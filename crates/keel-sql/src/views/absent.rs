@@ -1,5 +1,5 @@
 //! Views over what this server does not have, which administrators' scripts read beside all others: column stores, tables in
-//! memory, SQL trace, the query store's finer parts, missing indexes, plans as XML,
+//! memory, SQL trace, missing indexes, plans as XML,
 //! service broker, encryption, clusters of the operating system. They have the product's columns and no rows.
 
 use super::{
@@ -179,6 +179,10 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("database_automatic_tuning_options", &[
         ("name", NAME), ("desired_state", SMALL), ("desired_state_desc", N60), ("actual_state", SMALL), ("actual_state_desc", N60),
         ("reason", SMALL), ("reason_desc", N60),
+    ]),
+    none("database_automatic_tuning_configurations", &[
+        ("option", N60), ("option_value", N60), ("type", N60), ("type_value", super::VARIANT),
+        ("details", SqlType::NVarChar(Length::Limited(4000))), ("state", INT),
     ]),
     none("dm_db_incremental_stats_properties", &[
         ("object_id", INT), ("stats_id", INT), ("partition_number", INT), ("last_updated", PRECISE), ("rows", BIG),
