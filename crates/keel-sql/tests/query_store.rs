@@ -169,7 +169,10 @@ fn intervals_end_and_what_is_old_goes() {
     run(&mut connect(&engine), "CREATE DATABASE shop");
     let mut session = in_shop(&engine);
     run(&mut session, ON);
-    run(&mut session, "ALTER DATABASE shop SET QUERY_STORE (CLEANUP_POLICY = (STALE_QUERY_THRESHOLD_DAYS = 2))");
+    run(
+        &mut session,
+        "ALTER DATABASE shop SET QUERY_STORE (CLEANUP_POLICY = (STALE_QUERY_THRESHOLD_DAYS = 2))",
+    );
     run(&mut session, SETUP);
     let intervals = "SELECT COUNT(*) FROM sys.query_store_runtime_stats_interval";
     run(&mut session, "SELECT price FROM item WHERE id = 1; SELECT price FROM item WHERE id = 2");
@@ -189,7 +192,8 @@ fn intervals_end_and_what_is_old_goes() {
     clock.advance(2 * HOUR);
     round(&engine);
     assert_eq!(value(&mut session, RAN), "1", "the query that has run lately keeps what is not too old");
-    let kept = "SELECT COUNT(*) FROM sys.query_store_query_text WHERE query_sql_text LIKE 'SELECT price FROM item%'";
+    let kept =
+        "SELECT COUNT(*) FROM sys.query_store_query_text WHERE query_sql_text LIKE 'SELECT price FROM item%'";
     assert_eq!(value(&mut session, kept), "1");
 }
 

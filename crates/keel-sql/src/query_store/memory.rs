@@ -34,6 +34,9 @@ struct Waiting {
     written: bool,
 }
 
+/// A row that is to be written, or `None` for one that goes, and which change of it that is.
+type Unwritten = (Key, Option<Arc<[u8]>>, u64);
+
 /// What tells queries apart.
 type QueryKey = (u64, u64, i32, bool);
 
@@ -580,7 +583,7 @@ impl Memory {
     // ---- writing ----
 
     /// Rows that are yet to be written, so many at most.
-    pub fn unwritten(&mut self, rows_max: usize) -> Vec<(Key, Option<Arc<[u8]>>, u64)> {
+    pub fn unwritten(&mut self, rows_max: usize) -> Vec<Unwritten> {
         self.encode_sums();
         self.settle();
         let rows = self.over.iter().filter(|(_, row)| !row.written);

@@ -70,11 +70,14 @@ pub(crate) struct Figure {
 impl Figure {
     /// Adds one; `before` are there already.
     pub fn add(&mut self, before: u64, n: u64) {
-        self.total += n;
-        self.squares += n as f64 * n as f64;
         self.last = n;
         self.min = if before == 0 { n } else { self.min.min(n) };
-        self.max = self.max.max(n);
+        // Most figures of most executions are nothing.
+        if n > 0 {
+            self.total += n;
+            self.squares += n as f64 * n as f64;
+            self.max = self.max.max(n);
+        }
     }
 
     /// Adds later ones; `before` are there already, and `more` has at least one.

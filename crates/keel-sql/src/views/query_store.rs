@@ -347,7 +347,13 @@ fn execution(kind: u8) -> [Value; 2] {
 fn figures(f: &Figure, count: u64, unit: u64) -> [Value; 5] {
     let (average, deviation) = f.spread(count);
     let scaled = |n: f64| Value::Float(n / unit as f64);
-    [scaled(average), number(f.last / unit), number(f.min / unit), number(f.max.div_ceil(unit)), scaled(deviation)]
+    [
+        scaled(average),
+        number(f.last / unit),
+        number(f.min / unit),
+        number(f.max.div_ceil(unit)),
+        scaled(deviation),
+    ]
 }
 
 fn runtime(cx: &ViewContext<'_>) -> Rows {
@@ -389,7 +395,7 @@ fn waits(cx: &ViewContext<'_>) -> Rows {
             query_store::CATEGORIES.get(usize::from(w.category)).map_or("Unknown", |(name, _)| name);
         row.push(text(category));
         row.extend(execution(w.execution));
-        row.push(number(w.waited.total / MILLI));
+        row.push(number(w.waited.total.div_ceil(MILLI)));
         row.extend(figures(&w.waited, w.count, MILLI));
         row.push(int(1));
         row

@@ -203,10 +203,12 @@ update item set price = 1 where id = 1
 GO
 -- session other:
 use shop
+GO
+-- session other waits:
 update item set price = 2 where id = 1
 -- session main:
 commit
--- session other:
+-- session other resumes:
 -- session main:
 select w.wait_category_desc, w.execution_type_desc, case when w.max_query_wait_time_ms <= w.total_query_wait_time_ms then 'fits' end as times
 from sys.query_store_wait_stats w join sys.query_store_plan p on p.plan_id = w.plan_id join sys.query_store_query q on q.query_id = p.query_id
