@@ -49,6 +49,8 @@ pub fn rounds(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Vec<SqlError
             failed.push(SqlError { message: format!("[{}]: {}", entry.name(), e.message), ..*e });
         }
     }
+    // One that was full may have room again.
+    engine.follow_query_stores();
     failed
 }
 
@@ -139,7 +141,7 @@ pub(crate) fn clear(engine: &Engine, entry: &Arc<DatabaseEntry>) -> Result<()> {
     }
     entry.query_store.hints.forget();
     flush(entry)?;
-    entry.query_store.follow(entry);
+    engine.follow_query_stores();
     Ok(())
 }
 
