@@ -36,7 +36,15 @@ pub struct LockWaits {
 thread_local! {
     static OWN: RefCell<Option<Arc<SessionWaits>>> = const { RefCell::new(None) };
     static LOCKS: Cell<LockWaits> = const { Cell::new(LockWaits { count: 0, nanos: 0 }) };
+    /// Whether waits are listed one by one.
+    static FOLLOWS: Cell<bool> = const { Cell::new(false) };
+    static LIST: RefCell<Vec<(&'static str, u64)>> = const { RefCell::new(Vec::new()) };
+    /// How many are listed: a look at it is cheap.
+    static LISTED: Cell<usize> = const { Cell::new(0) };
 }
+
+/// Waits that are listed one by one; further ones of the same statement only count in the session's totals.
+const LIST_MAX: usize = 10_000;
 
 impl SessionWaits {
     /// From now on the calling thread's waits are this session's; those of another that it had before no longer are.
@@ -75,6 +83,29 @@ pub fn note(wait_type: &'static str, nanos: u64) {
             own.add(wait_type, nanos);
         }
     });
+    if FOLLOWS.get() && LISTED.get() < LIST_MAX {
+        LIST.with(|list| list.borrow_mut().push((wait_type, nanos)));
+        LISTED.set(LISTED.get() + 1);
+    }
+}
+
+/// From now on the calling thread's waits are listed one by one, or no longer; the list is empty then.
+pub fn follow(on: bool) {
+    FOLLOWS.set(on);
+    if LISTED.replace(0) > 0 {
+        LIST.with(|list| list.borrow_mut().clear());
+    }
+}
+
+/// How many waits the list has.
+#[must_use]
+pub fn followed() -> usize {
+    LISTED.get()
+}
+
+/// Calls with the type and the nanoseconds of every wait of the list from a place on.
+pub fn each_followed(from: usize, mut each: impl FnMut(&'static str, u64)) {
+    LIST.with(|list| list.borrow().iter().skip(from).for_each(|(wait_type, nanos)| each(wait_type, *nanos)));
 }
 
 /// The calling thread has waited for a lock.
@@ -124,6 +155,21 @@ mod tests {
         assert_eq!(second.totals(), [sum("WRITELOG", 1, 9, 9)]);
         first.clear();
         assert_eq!(first.totals(), []);
+    }
+
+    #[test]
+    fn waits_are_listed_while_somebody_follows() {
+        note("LCK_M_X", 1);
+        follow(true);
+        note("LCK_M_S", 2);
+        let from = followed();
+        note("WRITELOG", 3);
+        let mut listed = Vec::new();
+        each_followed(from, |wait_type, nanos| listed.push((wait_type, nanos)));
+        assert_eq!(listed, [("WRITELOG", 3)]);
+        follow(false);
+        note("WRITELOG", 4);
+        assert_eq!(followed(), 0);
     }
 
     #[test]

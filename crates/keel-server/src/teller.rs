@@ -1,5 +1,5 @@
 //! The threads that follow commits: one that has captured changes told ([`keel_sql::capture`]), one that has changed rows indexed
-//! ([`keel_sql::full_text`]). Each works when a commit rings, and every second.
+//! ([`keel_sql::full_text`]), and one that gathers what statements cost ([`keel_sql::query_store`]), for which nobody rings. Each works every second, and at a ring.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,6 +53,15 @@ pub static CRAWLING: Chore = Chore {
     work: |engine, stopping| keel_sql::full_text::crawl_all(engine, stopping),
     source: "Full-text",
     failed: "Changed rows were not indexed",
+};
+
+/// Gathers what statements cost, for Query Stores.
+pub static GATHERING: Chore = Chore {
+    thread: "query gatherer",
+    bell: |engine| &engine.query_store_bell,
+    work: |engine, stopping| keel_sql::query_store::rounds(engine, stopping),
+    source: "Query Store",
+    failed: "The Query Store was not written",
 };
 
 /// See the module.

@@ -73,6 +73,7 @@ pub mod map;
 pub mod modules;
 pub mod procs;
 pub mod program;
+pub mod query_store;
 pub mod run;
 pub mod session;
 pub mod sink;

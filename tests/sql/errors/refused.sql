@@ -14,7 +14,6 @@ alter database promises set ledger = on
 GO
 alter database promises set enable_broker
 GO
-alter database promises set query_store = on
 alter database promises set auto_shrink on
 alter database promises set auto_shrink off
 GO

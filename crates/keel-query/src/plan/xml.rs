@@ -29,8 +29,10 @@ pub struct Statement<'a> {
     pub kind: &'a str,
     /// SET options it was compiled under, by name.
     pub options: &'a [(&'static str, bool)],
-    /// The hash of its query and of its plan.
+    /// The hash of its query.
     pub hash: u64,
+    /// The hash of its plan.
+    pub plan_hash: u64,
     /// Threads that may work for it.
     pub degree: usize,
     /// Why it is one alone, in the product's words, where that is not its cost.
@@ -97,7 +99,7 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
     let number = about.number.to_string();
     let cost = (root.cost * UNIT_COST).to_string();
     let rows = root.rows.to_string();
-    let hash = format!("0x{:016X}", about.hash);
+    let [hash, plan_hash] = [about.hash, about.plan_hash].map(|hash| format!("0x{hash:016X}"));
     let element = out.create_element("StmtSimple").with_attributes([
         ("StatementCompId", number.as_str()),
         ("StatementEstRows", rows.as_str()),
@@ -107,7 +109,7 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
         ("StatementText", about.text),
         ("StatementType", about.kind),
         ("QueryHash", hash.as_str()),
-        ("QueryPlanHash", hash.as_str()),
+        ("QueryPlanHash", plan_hash.as_str()),
     ]);
     element.write_inner_content(|out| {
         let options = about.options.iter().map(|(name, on)| (*name, word(*on)));

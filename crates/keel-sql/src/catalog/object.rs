@@ -6,6 +6,7 @@ use super::principal::PrincipalDef;
 use crate::audit::definition::SpecificationDef;
 use crate::capture::CaptureSettings;
 use crate::keys::{AsymmetricKeyDef, CertificateDef, MasterKeyDef, SymmetricKeyDef};
+use crate::query_store::QueryStoreSettings;
 use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
 use keel_query::full_text::{FullTextCatalogDef, StoplistDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef};
@@ -65,6 +66,8 @@ pub struct DatabaseSettings {
     pub change_trees: Option<ChangeTrees>,
     /// Change data capture, where it is enabled.
     pub capture: Option<CaptureSettings>,
+    /// The Query Store's options, once somebody has set one.
+    pub query_store: Option<QueryStoreSettings>,
     /// MAXDOP of ALTER DATABASE SCOPED CONFIGURATION; 0 and nothing leave it to the instance.
     pub max_dop: Option<u16>,
     /// The same of copies, where FOR SECONDARY says another than the primary's.
@@ -215,6 +218,7 @@ impl Default for DatabaseSettings {
             change_tracking: None,
             change_trees: None,
             capture: None,
+            query_store: None,
             max_dop: None,
             max_dop_for_secondary: None,
             system: None,

@@ -586,9 +586,11 @@ impl Picture {
         let versions = self.settings().change_trees.map(|t| t.versions.0.max(t.transactions.0));
         let staged = self.tables.values().flat_map(|t| t.captures.iter().map(|c| c.staged.0));
         let order = self.settings().capture.map(|c| c.order.0);
+        let queries = self.settings().query_store.as_ref().and_then(|s| s.tree).map(|tree| tree.0);
         let searched = self.stored().filter_map(|t| t.full_text.as_ref());
         let searched = searched.flat_map(|f| f.trees.all()).map(|tree| tree.0);
-        let all = indexes.chain(tracking).chain(versions).chain(staged).chain(order).chain(searched);
+        let all =
+            indexes.chain(tracking).chain(versions).chain(staged).chain(order).chain(queries).chain(searched);
         all.max().unwrap_or(0)
     }
 }

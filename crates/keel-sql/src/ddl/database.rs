@@ -1,9 +1,11 @@
 //! CREATE, ALTER and DROP DATABASE.
 
+use super::query_store;
 use crate::catalog::{DatabaseSettings, DelayedDurability};
 use crate::engine::{DatabaseEntry, Restoring, not_of_a_snapshot};
 use crate::errors;
 use crate::hadr;
+use crate::query_store::QueryStoreSettings;
 use crate::run::Runner;
 use keel_parser::ast::{self, AlterDatabaseAction};
 use keel_types::SqlError;
@@ -31,7 +33,6 @@ const FLAGS: &[&str] = &[
     "MIXED_PAGE_ALLOCATION",
     "NESTED_TRIGGERS",
     "NUMERIC_ROUNDABORT",
-    "QUERY_STORE",
     "QUOTED_IDENTIFIER",
     "RECURSIVE_TRIGGERS",
     "TEMPORAL_HISTORY_RETENTION",
@@ -62,8 +63,7 @@ const FLAGS: &[&str] = &[
 const REFUSED: &[&str] = &["LEDGER", "FILESTREAM", "ENABLE_BROKER", "NEW_BROKER"];
 
 /// Options that are remembered and do nothing when they are on, which whoever sets them should know.
-const IDLE: &[&str] =
-    &["AUTO_CLOSE", "AUTO_SHRINK", "AUTOMATIC_TUNING", "DATE_CORRELATION_OPTIMIZATION", "QUERY_STORE"];
+const IDLE: &[&str] = &["AUTO_CLOSE", "AUTO_SHRINK", "AUTOMATIC_TUNING", "DATE_CORRELATION_OPTIMIZATION"];
 
 /// What a database may not be set to while it is in an availability group or mirrored.
 const NOT_FOR_MEMBERS: &[&str] =
@@ -90,6 +90,12 @@ impl Runner<'_> {
             settings = DatabaseSettings {
                 log_chain: None,
                 differential_base: None,
+                query_store: model
+                    .picture()
+                    .settings()
+                    .query_store
+                    .clone()
+                    .map(|s| QueryStoreSettings { tree: None, ..s }),
                 ..(**model.picture().settings()).clone()
             };
         }
@@ -110,6 +116,7 @@ impl Runner<'_> {
             settings.owner = login.sid;
         }
         self.info.engine.create_database(&c.name.text, settings)?;
+        self.begin_query_store(&c.name.text)?;
         self.put_into_context(&c.name.text)
     }
 
@@ -163,7 +170,11 @@ impl Runner<'_> {
                 if entry.is_standby() {
                     return Err(errors::warm_standby(entry.name()));
                 }
+                if options.iter().any(|o| o.name == query_store::CLEAR) {
+                    return self.clear_query_store(&entry);
+                }
                 self.check_containment(&entry, options)?;
+                let store = self.query_store_settings(&entry, options)?;
                 let now = entry.picture();
                 let mut then = (**now.settings()).clone();
                 for option in options {
@@ -171,7 +182,19 @@ impl Runner<'_> {
                     self.warn_of_idle(option);
                 }
                 let _changing = self.make_way(&entry, now.settings(), &then, termination.as_ref())?;
-                entry.change_settings(|settings| options.iter().try_for_each(|o| set_option(settings, o)))
+                let switched = store.is_some();
+                if switched {
+                    self.info.add_up();
+                    crate::query_store::write_out(&self.info.engine, &entry)?;
+                }
+                entry.change_settings(|settings| {
+                    settings.query_store = store.or_else(|| settings.query_store.take());
+                    options.iter().try_for_each(|o| set_option(settings, o))
+                })?;
+                if switched {
+                    self.info.engine.follow_query_stores();
+                }
+                Ok(())
             }
             AlterDatabaseAction::Collate(name) => {
                 let collation = super::collate::database_collation(&name.text)?;
@@ -286,8 +309,8 @@ fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> 
         "READ_WRITE" => settings.read_only = false,
         "SINGLE_USER" | "RESTRICTED_USER" | "MULTI_USER" => settings.user_access = option.name.to_string(),
         "ONLINE" => settings.offline = false,
-        // Nothing was ever stored.
-        "QUERY_STORE CLEAR" => {}
+        // They have gone their own way.
+        query_store::OPTION => {}
         "OFFLINE" => settings.offline = true,
         "COMPATIBILITY_LEVEL" => {
             let level =

@@ -39,6 +39,7 @@ mod permission;
 mod placement;
 mod policy;
 mod principal;
+mod query_store;
 mod security;
 mod server_role;
 mod statistics;

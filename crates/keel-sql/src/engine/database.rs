@@ -75,6 +75,8 @@ pub struct DatabaseEntry {
     pub(crate) change_cleaning: Mutex<()>,
     /// What telling captured changes needs to remember.
     pub(crate) capture: crate::capture::State,
+    /// What its Query Store needs.
+    pub(crate) query_store: crate::query_store::State,
     /// What the crawl of full-text indexes needs.
     pub(crate) full_text: crate::full_text::State,
     /// The role in which the catalog was last read.
@@ -253,6 +255,7 @@ impl DatabaseEntry {
             change_order: Mutex::new(()),
             change_cleaning: Mutex::new(()),
             capture: crate::capture::State::default(),
+            query_store: crate::query_store::State::default(),
             full_text: crate::full_text::State::default(),
             role_seen: AtomicU8::new(role as u8),
             snapshot,
@@ -369,6 +372,7 @@ impl DatabaseEntry {
         {
             self.history.role_changed();
             self.capture.role_changed();
+            self.query_store.role_changed();
         }
         if self.history.stale() != 0 {
             self.refresh();

@@ -167,6 +167,10 @@ pub struct Engine {
     pub capture_bell: crate::capture::Bell,
     /// Rung when rows wait to be indexed.
     pub full_text_bell: crate::capture::Bell,
+    /// Wakes who gathers for Query Stores.
+    pub query_store_bell: crate::capture::Bell,
+    /// Some database's statements are recorded.
+    pub(crate) query_stores: AtomicBool,
     /// There have been tables in tempdb that are not a session's own.
     shares_tempdb: AtomicBool,
     /// Event sessions that run.
@@ -207,6 +211,8 @@ impl Engine {
             sessions: Sessions::default(),
             capture_bell: crate::capture::Bell::default(),
             full_text_bell: crate::capture::Bell::default(),
+            query_store_bell: crate::capture::Bell::default(),
+            query_stores: AtomicBool::new(false),
             shares_tempdb: AtomicBool::new(false),
             programs: ProgramCache::new(options.instance.memory_bytes),
             statistics: keel_query::stats::StatisticsCache::default(),
@@ -243,6 +249,7 @@ impl Engine {
         engine.know_secrets();
         engine.open_databases()?;
         engine.encrypt_work();
+        engine.follow_query_stores();
         Ok(engine)
     }
 
@@ -667,6 +674,15 @@ impl Engine {
         self.shares_tempdb.load(Ordering::Relaxed)
     }
 
+    /// The settings, role or state of some database have become others: whether statements are recorded anywhere.
+    pub fn follow_query_stores(&self) {
+        let mut anywhere = false;
+        for entry in self.databases() {
+            anywhere |= entry.query_store.follow(&entry);
+        }
+        self.query_stores.store(anywhere, Ordering::Relaxed);
+    }
+
     /// Batch Requests/sec.
     pub fn count_request(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
@@ -704,6 +720,7 @@ impl Engine {
     pub fn shutdown(&self) {
         self.audit_server_state("SVSD", &Default::default(), &crate::events::actor::Nobody);
         self.sessions.cancel_all();
+        crate::query_store::flush_all(self);
         for entry in self.databases().into_iter().rev() {
             if let Err(e) = entry.close() {
                 self.options.log.write(&format!(

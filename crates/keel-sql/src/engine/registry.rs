@@ -91,6 +91,8 @@ pub struct SessionShared {
     pub options: Mutex<SetOptions>,
     /// What it has waited for.
     pub waits: Arc<keel_base::waits::SessionWaits>,
+    /// What its statements cost, for Query Stores.
+    pub recorded: crate::query_store::Recorded,
     /// `@@ERROR` when the last request ended.
     pub error: AtomicI32,
     /// How far a long statement is, hundredths of a percent; 0 when nobody counts.
@@ -204,6 +206,8 @@ pub struct Sessions {
     pub logouts: AtomicU64,
     /// Packets of sessions that have ended.
     ended: Traffic,
+    /// What those have left behind for Query Stores.
+    pub(crate) left_behind: crate::query_store::Recorded,
 }
 
 impl SessionShared {
@@ -260,6 +264,7 @@ impl Sessions {
             context_info: Mutex::default(),
             options,
             waits: Arc::default(),
+            recorded: crate::query_store::Recorded::default(),
             error: AtomicI32::new(0),
             progress: AtomicU32::new(0),
             app_locks: Mutex::default(),
@@ -278,6 +283,7 @@ impl Sessions {
             let (read, written) = (&session.login.traffic.read(), &session.login.traffic.written());
             self.ended.note(self.ended.read() + read, self.ended.written() + written);
             self.logouts.fetch_add(1, Ordering::Relaxed);
+            session.recorded.leave_to(&self.left_behind);
         }
     }
 

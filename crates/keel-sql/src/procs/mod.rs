@@ -28,8 +28,8 @@ mod xml_documents;
 pub use execute::run_sql;
 pub use properties::{listed as listed_properties, value_of as property_value};
 
-use crate::capture;
 use crate::run::{Argument, Halt, Returned, Runner};
+use crate::{capture, query_store};
 use keel_parser::ast;
 use keel_types::{SqlType, Value};
 
@@ -86,6 +86,16 @@ pub static ALL: &[Procedure] = &[
     p("sp_keel_validate_cluster", hadr::sp_keel_validate_cluster),
     p("sp_keel_wait_for_lsn", hadr::sp_keel_wait_for_lsn),
     p("sp_keel_fulltext_wait", crate::full_text::sp_keel_fulltext_wait),
+    p("sp_query_store_clear_hints", query_store::sp_query_store_clear_hints),
+    p("sp_query_store_clear_message_queues", query_store::sp_query_store_clear_message_queues),
+    p("sp_query_store_consistency_check", query_store::sp_query_store_consistency_check),
+    p("sp_query_store_flush_db", query_store::sp_query_store_flush_db),
+    p("sp_query_store_force_plan", query_store::sp_query_store_force_plan),
+    p("sp_query_store_remove_plan", query_store::sp_query_store_remove_plan),
+    p("sp_query_store_remove_query", query_store::sp_query_store_remove_query),
+    p("sp_query_store_reset_exec_stats", query_store::sp_query_store_reset_exec_stats),
+    p("sp_query_store_set_hints", query_store::sp_query_store_set_hints),
+    p("sp_query_store_unforce_plan", query_store::sp_query_store_unforce_plan),
     p("sp_cdc_scan", capture::sp_cdc_scan),
     p("sp_keel_cdc_attach", capture::sp_keel_cdc_attach),
     p("sp_keel_cdc_check", capture::sp_keel_cdc_check),

@@ -331,6 +331,15 @@ pub enum Op {
     Statement(Box<ast::Statement>),
 }
 
+impl Op {
+    /// Whether it is a statement that a Query Store records.
+    #[must_use]
+    #[inline]
+    pub fn is_query(&self) -> bool {
+        matches!(self, Op::Select { .. } | Op::Dml { .. } | Op::SelectInto(_))
+    }
+}
+
 /// A transaction name: known or in a variable.
 #[derive(Clone, Debug)]
 pub enum NameSource {

@@ -4,6 +4,7 @@ use keel_base::DatabaseId;
 use keel_parser::ast;
 use keel_query::catalog::ObjectId;
 use keel_types::SqlType;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// What is compiled.
@@ -83,11 +84,21 @@ pub struct Compiled {
     pub needs: Vec<Need>,
     /// What is read and run besides, which the owner of a view or function answers for: audits want to know.
     pub answered: Vec<Need>,
+    /// What compiling took, µs.
+    pub took_us: u32,
+    /// Whether a Query Store has counted that.
+    pub counted: AtomicBool,
     /// Tables it changes: locked, and the catalog checked again, before it runs.
     pub targets: Vec<(DatabaseId, ObjectId)>,
 }
 
 impl Compiled {
+    /// What compiling took, µs and one at least, for the first who asks.
+    #[must_use]
+    pub fn first_seen_us(&self) -> u64 {
+        if self.counted.swap(true, Ordering::Relaxed) { 0 } else { u64::from(self.took_us.max(1)) }
+    }
+
     /// Whether it holds whatever happens to any catalog and whoever executes it: an expression of variables and constants.
     #[must_use]
     pub fn is_independent(&self) -> bool {

@@ -37,6 +37,7 @@ pub(crate) use instead::{select_from, source_of};
 pub use query::{Capture, Later};
 pub use raise::format_message;
 pub use rpc::{call_by_name, called, run_rpc};
+pub(crate) use showplan::plan_document;
 pub use showplan::{Plans, cached_document};
 pub use step::use_database;
 pub(crate) use target::direct as direct_target;
@@ -234,6 +235,7 @@ impl<'a> Runner<'a> {
 
     fn interpret(&mut self, program: &Arc<Program>, frame: &mut Frame) -> std::result::Result<i32, Halt> {
         let mut pc = 0u32;
+        let records = self.info.records(program);
         loop {
             // Where everything is passed over, so is the RETURN at the end.
             let Some(instruction) = program.code.get(pc as usize) else { return Ok(0) };
@@ -242,7 +244,13 @@ impl<'a> Runner<'a> {
             self.info.unresolved.set(false);
             let watched = self.info.engine.events.wants_statements();
             let began = if watched { self.info.statement_starting(program, instruction) } else { None };
-            let next = match self.step(program, frame, &instruction.op) {
+            let recorded = records && instruction.op.is_query();
+            let recorded = if recorded { Some(self.info.record_start()) } else { None };
+            let stepped = self.step(program, frame, &instruction.op);
+            if let Some(begun) = recorded {
+                self.info.record_end(begun, &stepped);
+            }
+            let next = match stepped {
                 Err(Halt::Raised(e)) => {
                     let e = errors::located(e, instruction.line, program.identity.name.as_deref());
                     self.handle(frame, e, &instruction.op)

@@ -172,7 +172,28 @@ impl Runner<'_> {
     }
 
     pub(super) fn compile(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Compiled> {
-        self.compile_in(&self.scope(program, frame), unit)
+        let clock = &self.info.engine.options().env.clock;
+        let began = clock.now();
+        let mut compiled = match self.hinted(program, unit)? {
+            // Hints that a plan cannot be made with count for nothing.
+            Some(hinted) => match self.compile_in(&self.scope(program, frame), &hinted) {
+                Err(_) => self.compile_in(&self.scope(program, frame), unit)?,
+                compiled => compiled?,
+            },
+            None => self.compile_in(&self.scope(program, frame), unit)?,
+        };
+        compiled.took_us = u32::try_from(clock.now().saturating_sub(began).as_micros()).unwrap_or(u32::MAX);
+        Ok(compiled)
+    }
+
+    /// The unit as the Query Store's hints say; `None` of one that has none.
+    fn hinted(&self, program: &Program, unit: &Unit) -> Result<Option<Unit>> {
+        let UnitSource::Statement(statement) = &unit.source else { return Ok(None) };
+        let entry = self.info.database.borrow();
+        let of_module = program.identity.object_id != 0 && program.identity.database != entry.id;
+        let found = if of_module { self.info.engine.database_by_id(program.identity.database) } else { None };
+        let hinted = crate::query_store::hinted(found.as_ref().unwrap_or(&entry), program, statement)?;
+        Ok(hinted.map(|statement| Unit::new(UnitSource::Statement(statement))))
     }
 
     /// Compiles a unit; the scope knows afterwards what its names stand for.
@@ -187,27 +208,13 @@ impl Runner<'_> {
                 if let Some(change) = crate::linked::change::change_of(scope, &s.kind)? {
                     let (needs, dependencies) = (scope.needs.take(), scope.found.take());
                     let code = CompiledCode::Remote(Box::new(change));
-                    return Ok(Compiled {
-                        code,
-                        dependencies,
-                        columns,
-                        targets,
-                        needs,
-                        answered: scope.answered.take(),
-                    });
+                    return Ok(compiled(scope, code, dependencies, columns, targets, needs));
                 }
                 if let Some(instead) = super::instead::instead_of(scope, &s.kind)? {
                     let needs = needs_of(scope, &s.kind, None);
                     let dependencies = scope.found.take();
                     let code = CompiledCode::Instead(Box::new(instead));
-                    return Ok(Compiled {
-                        code,
-                        dependencies,
-                        columns,
-                        targets,
-                        needs,
-                        answered: scope.answered.take(),
-                    });
+                    return Ok(compiled(scope, code, dependencies, columns, targets, needs));
                 }
                 let plan = match &s.kind {
                     StatementKind::Select(select) => keel_query::compile_select(scope, select)?,
@@ -238,8 +245,7 @@ impl Runner<'_> {
             UnitSource::Expr(..) | UnitSource::Condition(_) => scope.needs.take(),
         };
         let dependencies = scope.found.take();
-        let answered = scope.answered.take();
-        Ok(Compiled { code, dependencies, columns, targets, needs, answered })
+        Ok(compiled(scope, code, dependencies, columns, targets, needs))
     }
 
     pub(crate) fn check_database_writable(&self, database: DatabaseId) -> Result<()> {
@@ -291,6 +297,7 @@ impl Runner<'_> {
             self.begin_implicit()?;
         }
         let compiled = self.unit(program, frame, query)?;
+        self.info.record_plan(program, query, &compiled);
         let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
         let shown = Statement::new(program, query, plan);
         if self.explains(&shown)? {
@@ -366,6 +373,7 @@ impl Runner<'_> {
             self.begin_implicit()?;
         }
         let compiled = self.locked_unit(program, frame, statement)?;
+        self.info.record_plan(program, statement, &compiled);
         let plan = match &compiled.code {
             CompiledCode::Plan(plan) => plan,
             CompiledCode::Remote(change) => {
@@ -761,4 +769,17 @@ impl ResultSink for Later<'_> {
     fn env_change(&mut self, change: EnvChange) {
         self.info.pending.borrow_mut().push(Pending::Change(change));
     }
+}
+
+/// A compiled form that nobody has counted yet.
+fn compiled(
+    scope: &Scope<'_>,
+    code: CompiledCode,
+    dependencies: Dependencies,
+    columns: Vec<ColumnMeta>,
+    targets: Vec<(DatabaseId, ObjectId)>,
+    needs: Vec<Need>,
+) -> Compiled {
+    let answered = scope.answered.take();
+    Compiled { code, dependencies, columns, needs, answered, took_us: 0, counted: false.into(), targets }
 }

@@ -40,6 +40,8 @@ impl Runner<'_> {
             })?;
             return Ok(());
         }
+        let at = std::ptr::from_ref(statement) as usize;
+        self.info.record_unkept(program, at, (statement.1.start, statement.1.end));
         self.check_writable()?;
         self.begin_implicit()?;
         let savepoint = self.savepoint("".into());

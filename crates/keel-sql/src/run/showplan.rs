@@ -92,6 +92,17 @@ impl<'a> Statement<'a> {
 
     fn document(&self, number: usize, options: &[(&'static str, bool)], run: Option<Run<'_>>) -> String {
         let hash = crate::views::plans::text_hash(self.of);
+        self.document_of((hash, hash), number, options, run)
+    }
+
+    /// With hashes of the query and of the plan.
+    fn document_of(
+        &self,
+        (hash, plan_hash): (u64, u64),
+        number: usize,
+        options: &[(&'static str, bool)],
+        run: Option<Run<'_>>,
+    ) -> String {
         let (degree, serial_reason) = (self.plan.degree(), self.plan.serial_reason());
         let about = xml::Statement {
             text: self.text,
@@ -99,6 +110,7 @@ impl<'a> Statement<'a> {
             kind: self.kind,
             options,
             hash,
+            plan_hash,
             degree,
             serial_reason,
             run,
@@ -297,6 +309,25 @@ fn columns(counted: bool) -> Vec<ColumnMeta> {
     let own = [("Rows", SqlType::BigInt), ("Executes", SqlType::BigInt)];
     let own = own.iter().filter(|_| counted);
     own.chain(&COLUMNS).map(|(name, ty)| ColumnMeta::new(*name, *ty)).collect()
+}
+
+/// The document of one statement with its plan, as a Query Store keeps it: with hashes of the query and of the plan.
+pub(crate) fn plan_document(
+    program: &Program,
+    text: &str,
+    plan: &keel_query::Plan,
+    hashes: (u64, u64),
+) -> String {
+    let kind = match text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default() {
+        word if word.eq_ignore_ascii_case("INSERT") => "INSERT",
+        word if word.eq_ignore_ascii_case("UPDATE") => "UPDATE",
+        word if word.eq_ignore_ascii_case("DELETE") => "DELETE",
+        word if word.eq_ignore_ascii_case("MERGE") => "MERGE",
+        _ => "SELECT",
+    };
+    let options = [("QUOTED_IDENTIFIER", program.quoted_identifier), ("ANSI_NULLS", program.ansi_nulls)];
+    let statement = Statement { text, of: text, kind, plan };
+    xml::document(PRODUCT_VERSION, &[statement.document_of(hashes, 1, &options, None)])
 }
 
 /// The document of all statements of a program that have been compiled; `None` when none has.

@@ -229,6 +229,8 @@ pub struct Info {
     pub token: RefCell<Option<super::identity::CachedToken>>,
     /// What the running request uses.
     pub meter: super::usage::Meter,
+    /// What Query Stores are told of its statements.
+    pub(crate) recording: crate::query_store::Recording,
     /// What helpers have done for it.
     pub(super) helped: super::parallel::Helped,
     /// Its workload group, and what that has been told.
@@ -305,6 +307,7 @@ impl Info {
             unrestricted: Cell::new(sysadmin),
             token: RefCell::default(),
             meter: super::usage::Meter::default(),
+            recording: crate::query_store::Recording::default(),
             helped: super::parallel::Helped::default(),
             governed,
             plans: RefCell::default(),

@@ -88,12 +88,12 @@ impl Info {
     }
 
     /// A program begins: what was known of the one around it.
-    pub(super) fn enter_degree(&self) -> u64 {
+    pub(crate) fn enter_degree(&self) -> u64 {
         self.helped.degree.replace(1)
     }
 
     /// It has ended: the most threads that a statement of it had.
-    pub(super) fn leave_degree(&self, around: u64) -> u64 {
+    pub(crate) fn leave_degree(&self, around: u64) -> u64 {
         let own = self.helped.degree.get();
         self.helped.degree.set(own.max(around));
         own

@@ -40,6 +40,11 @@ impl Meter {
     pub fn start(&self, info: &Info) {
         self.cpu.set(info.cpu());
     }
+
+    /// When the request began, by the monotonic clock.
+    pub(crate) fn began(&self) -> Duration {
+        self.began.get()
+    }
 }
 
 impl Info {
@@ -57,7 +62,9 @@ impl Info {
         let clock = &self.engine.options().env.clock;
         let used = &self.shared.used;
         let cpu = self.cpu();
-        let cpu_us = cpu.saturating_sub(self.meter.cpu.replace(cpu)).as_micros() as u64;
+        let used_cpu = cpu.saturating_sub(self.meter.cpu.replace(cpu));
+        self.add_up_all(used_cpu);
+        let cpu_us = used_cpu.as_micros() as u64;
         let elapsed_us = clock.now().saturating_sub(self.meter.began.get()).as_micros() as u64;
         add(&used.cpu_us, cpu_us);
         add(&used.elapsed_us, elapsed_us);
@@ -72,7 +79,12 @@ impl Info {
     /// Processor time of the running request so far, µs. Only its own thread can tell.
     #[must_use]
     pub fn cpu_so_far_us(&self) -> u64 {
-        self.cpu().saturating_sub(self.meter.cpu.get()).as_micros() as u64
+        self.cpu_so_far().as_micros() as u64
+    }
+
+    /// The same.
+    pub(crate) fn cpu_so_far(&self) -> Duration {
+        self.cpu().saturating_sub(self.meter.cpu.get())
     }
 
     /// A program begins.

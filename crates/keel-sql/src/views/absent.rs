@@ -1,5 +1,5 @@
 //! Views over what this server does not have, which administrators' scripts read beside all others: column stores, tables in
-//! memory, SQL trace, the query store's finer parts, missing indexes, plans as XML,
+//! memory, SQL trace, missing indexes, plans as XML,
 //! service broker, encryption, clusters of the operating system. They have the product's columns and no rows.
 
 use super::{
@@ -180,29 +180,13 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("name", NAME), ("desired_state", SMALL), ("desired_state_desc", N60), ("actual_state", SMALL), ("actual_state_desc", N60),
         ("reason", SMALL), ("reason_desc", N60),
     ]),
+    none("database_automatic_tuning_configurations", &[
+        ("option", N60), ("option_value", N60), ("type", N60), ("type_value", super::VARIANT),
+        ("details", SqlType::NVarChar(Length::Limited(4000))), ("state", INT),
+    ]),
     none("dm_db_incremental_stats_properties", &[
         ("object_id", INT), ("stats_id", INT), ("partition_number", INT), ("last_updated", PRECISE), ("rows", BIG),
         ("rows_sampled", BIG), ("steps", INT), ("unfiltered_rows", BIG), ("modification_counter", BIG),
-    ]),
-    // ---- the query store's finer parts ----
-    none("query_context_settings", &[
-        ("context_settings_id", BIG), ("set_options", ADDRESS), ("language_id", SMALL), ("date_format", SMALL), ("date_first", TINY),
-        ("status", SqlType::VarBinary(Length::Limited(2))), ("required_cursor_options", INT), ("acceptable_cursor_options", INT),
-        ("merge_action_type", SMALL), ("default_schema_id", INT), ("is_replication_specific", BIT), ("is_contained", SqlType::VarBinary(Length::Limited(1))),
-    ]),
-    none("query_store_runtime_stats_interval", &[
-        ("runtime_stats_interval_id", BIG), ("start_time", SqlType::DateTimeOffset(7)), ("end_time", SqlType::DateTimeOffset(7)),
-        ("comment", N256),
-    ]),
-    none("query_store_wait_stats", &[
-        ("wait_stats_id", BIG), ("plan_id", BIG), ("runtime_stats_interval_id", BIG), ("wait_category", TINY),
-        ("wait_category_desc", N60), ("execution_type", TINY), ("execution_type_desc", N60), ("total_query_wait_time_ms", BIG),
-        ("avg_query_wait_time_ms", FLOAT), ("last_query_wait_time_ms", BIG), ("min_query_wait_time_ms", BIG),
-        ("max_query_wait_time_ms", BIG), ("stdev_query_wait_time_ms", FLOAT),
-    ]),
-    none("query_store_query_hints", &[
-        ("query_hint_id", BIG), ("query_id", BIG), ("replica_group_id", BIG), ("query_hint_text", TEXT), ("last_query_hint_failure_reason", INT),
-        ("last_query_hint_failure_reason_desc", NAME), ("query_hint_failure_count", BIG), ("source", INT), ("source_desc", NAME), ("comment", TEXT),
     ]),
     // ---- service broker ----
     none("service_message_types", &[

@@ -330,7 +330,8 @@ fn database(
     row.extend([flag("CONCAT_NULL_YIELDS_NULL"), flag("NUMERIC_ROUNDABORT"), flag("QUOTED_IDENTIFIER")]);
     row.extend([flag("RECURSIVE_TRIGGERS"), flag("CURSOR_CLOSE_ON_COMMIT"), no(), no()]);
     let opens = picture.master_key().is_some_and(|key| cx.engine.master_key_bytes(key).is_some());
-    row.extend([flag("TRUSTWORTHY"), flag("DB_CHAINING"), no(), bit(opens), flag("QUERY_STORE")]);
+    let queries = s.query_store.as_ref().is_some_and(|q| q.wanted != crate::query_store::Wanted::Off);
+    row.extend([flag("TRUSTWORTHY"), flag("DB_CHAINING"), no(), bit(opens), bit(queries)]);
     row.extend([no(), no(), no(), no(), no(), Value::Guid([0; 16]), no()]);
     row.extend([
         int(wait),

@@ -51,6 +51,7 @@ mod partitions;
 pub mod plans;
 mod policies;
 mod principals;
+mod query_store;
 mod rows;
 mod server;
 mod sessions;
@@ -164,7 +165,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 48] {
+fn groups() -> [&'static [SystemView]; 50] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -215,6 +216,7 @@ fn groups() -> [&'static [SystemView]; 48] {
         full_text::VIEWS,
         changes::VIEWS,
         governor::VIEWS,
+        query_store::VIEWS,
     ]
 }
 

@@ -29,7 +29,7 @@ select fileproperty('shop', 'IsPrimaryFile') as data, fileproperty('shop_log', '
     fileproperty('shop', 'IsReadOnly') as read_only, fileproperty('nonsense', 'IsLogFile') as unknown,
     case when fileproperty('shop', 'SpaceUsed') >= 0 then 'counted' end as pages
 GO
--- The query store holds nothing that could stay.
+-- A query store that holds nothing is cleared, too.
 alter database shop set query_store clear all
 GO
 -- A module may read its own text.

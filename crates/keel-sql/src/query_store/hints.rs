@@ -1,0 +1,95 @@
+//! Hints that a query is compiled with: those of `sp_query_store_set_hints`, in the place of its own.
+
+use super::identity::Identity;
+use super::rows::{HintRow, QueryRow, TextRow, read_rows};
+use super::{Map, Wanted};
+use crate::engine::DatabaseEntry;
+use crate::program::Program;
+use keel_parser::ast::{self, StatementKind};
+use keel_types::error::Result;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Hints by text and module.
+type ByQuery = Map<(String, i32), Arc<str>>;
+
+/// Which queries have hints; `None` before anybody has asked, or after a change.
+#[derive(Default)]
+pub(super) struct Hints(Mutex<Option<(u64, Arc<ByQuery>)>>);
+
+impl Hints {
+    /// They have changed.
+    pub fn forget(&self) {
+        *self.0.lock() = None;
+    }
+
+    /// Those of a database, as they were read since a copy's log has come this far.
+    fn of(&self, entry: &DatabaseEntry) -> Result<Arc<ByQuery>> {
+        let at = if entry.is_copy() { entry.store.positions().hardened.0 } else { 0 };
+        let mut known = self.0.lock();
+        if let Some((_, hints)) = known.as_ref().filter(|(then, _)| *then == at) {
+            return Ok(Arc::clone(hints));
+        }
+        let hints = Arc::new(read(entry)?);
+        *known = Some((at, Arc::clone(&hints)));
+        Ok(hints)
+    }
+}
+
+fn read(entry: &DatabaseEntry) -> Result<ByQuery> {
+    let rows = read_rows::<HintRow>(entry)?;
+    if rows.is_empty() {
+        return Ok(ByQuery::default());
+    }
+    let queries: Map<u64, QueryRow> = read_rows::<QueryRow>(entry)?.into_iter().collect();
+    let texts: Map<u64, TextRow> = read_rows::<TextRow>(entry)?.into_iter().collect();
+    let by_query = rows.into_iter().filter_map(|(_, hint)| {
+        let query = queries.get(&hint.query)?;
+        Some(((texts.get(&query.text)?.text.clone(), query.object), hint.text.into()))
+    });
+    Ok(by_query.collect())
+}
+
+/// The statement as its hints say; `None` of one that has none, which are nearly all.
+pub(crate) fn hinted(
+    entry: &DatabaseEntry,
+    program: &Program,
+    statement: &ast::Statement,
+) -> Result<Option<ast::Statement>> {
+    let picture = entry.picture();
+    let is_on = picture.settings().query_store.as_ref().is_some_and(|s| s.wanted != Wanted::Off);
+    if !is_on {
+        return Ok(None);
+    }
+    let hints = entry.query_store.hints.of(entry)?;
+    if hints.is_empty() {
+        return Ok(None);
+    }
+    let identity = Identity::of(program, (statement.span.start, statement.span.end));
+    let Some(text) = hints.get(&(identity.text, identity.object)) else { return Ok(None) };
+    // What was accepted can be read.
+    let Some(options) = parse(text).ok() else { return Ok(None) };
+    let mut statement = statement.clone();
+    let own = match &mut statement.kind {
+        StatementKind::Select(s) => &mut s.options,
+        StatementKind::Insert(s) => &mut s.options,
+        StatementKind::Update(s) => &mut s.options,
+        StatementKind::Delete(s) => &mut s.options,
+        StatementKind::Merge(s) => &mut s.options,
+        _ => return Ok(None),
+    };
+    *own = options;
+    Ok(Some(statement))
+}
+
+/// Hints as they are written: `OPTION (…)`.
+pub(super) fn parse(text: &str) -> std::result::Result<Vec<ast::QueryHint>, Box<keel_parser::ParseError>> {
+    let batch = keel_parser::parse_batch(
+        &format!("SELECT 1\n{text}"),
+        keel_parser::ParseOptions { quoted_identifier: true },
+    )?;
+    match batch.statements.into_iter().next().map(|s| s.kind) {
+        Some(StatementKind::Select(select)) => Ok(select.options),
+        _ => Ok(Vec::new()),
+    }
+}
