@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 ports=(24771 24772)
 export SQLCMDPASSWORD=Many-2026 MSSQL_SA_PASSWORD=Many-2026
 pids=()
-trap '{ kill -9 "${pids[@]}"; wait; } 2>/dev/null; rm -rf "$dir"' EXIT
+trap 'exec 2> /dev/null; kill -9 "${pids[@]}"; wait; rm -rf "$dir"' EXIT
 cd "$dir"
 
 sql() { "$keel" sql -S "127.0.0.1,${ports[$1]}" -C -b -h -1 -Q "SET NOCOUNT ON; $2"; }

@@ -181,3 +181,43 @@ fn a_group_is_encrypted_on_every_member_and_a_member_without_the_certificate_wai
         node.stop();
     }
 }
+
+/// A master key goes with its database, and what each instance opens by itself does not.
+#[test]
+fn after_a_failover_the_master_key_opens_with_its_password_and_then_by_itself() {
+    let dir = Dir::new("keys");
+    let mut nodes: Vec<Instance> = (1..=2).map(|n| Instance::new(&dir.0, n)).collect();
+    let token = keel(&["init", "--endpoint", &nodes[0].endpoint()], &nodes[0]);
+    let token = token.lines().find(|line| line.starts_with("keel://")).unwrap().trim().to_owned();
+    keel(&["join", &token, "--endpoint", &nodes[1].endpoint()], &nodes[1]);
+    nodes[0].run(
+        "CREATE DATABASE shop; USE shop; CREATE MASTER KEY ENCRYPTION BY PASSWORD = 'Master-Key-1'; \
+         CREATE CERTIFICATE c WITH SUBJECT = 'c'; CREATE SYMMETRIC KEY k WITH ALGORITHM = AES_256 ENCRYPTION BY CERTIFICATE c; \
+         CREATE TABLE t (v varbinary(200)); OPEN SYMMETRIC KEY k DECRYPTION BY CERTIFICATE c; \
+         INSERT t VALUES (ENCRYPTBYKEY(KEY_GUID('k'), 'kept'))",
+    );
+    let member = nodes[1].server();
+    keel(&["group", "create", "ag1", "--database", "shop", "--member", &member], &nodes[0]);
+    let opens = "SELECT is_master_key_encrypted_by_server FROM sys.databases WHERE name = 'shop'";
+    let healthy = "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_health_desc = 'HEALTHY'";
+    nodes[0].until(healthy, "2");
+    assert_eq!(nodes[0].value(opens), "1");
+    nodes[1].until(opens, "0");
+    nodes[1].run("ALTER AVAILABILITY GROUP ag1 FAILOVER");
+    nodes[1].until("SELECT sys.fn_hadr_is_primary_replica('shop')", "1");
+    let read = "USE shop; SELECT CONVERT(varchar(20), DECRYPTBYKEYAUTOCERT(CERT_ID('c'), NULL, v)) FROM t";
+    let open = "USE shop; OPEN MASTER KEY DECRYPTION BY PASSWORD = 'Master-Key-1'; \
+        ALTER MASTER KEY ADD ENCRYPTION BY SERVICE MASTER KEY";
+    nodes[1].run(open);
+    assert_eq!(nodes[1].value(read), "kept");
+    // Back again: the first instance opens it as before.
+    nodes[1].until(healthy, "2");
+    nodes[0].run("ALTER AVAILABILITY GROUP ag1 FAILOVER");
+    nodes[0].until("SELECT sys.fn_hadr_is_primary_replica('shop')", "1");
+    assert_eq!(nodes[0].value(read), "kept");
+    nodes[0].until(healthy, "2");
+    nodes[1].until(opens, "1");
+    for node in &mut nodes {
+        node.stop();
+    }
+}
