@@ -40,7 +40,7 @@ pub struct Instance {
     /// Threads that come round: what they do is done before the log ends.
     rounds: [Rounds; 3],
     /// Threads that follow commits.
-    tellers: [Teller; 3],
+    tellers: [Teller; 4],
     agent: Option<Agent>,
     /// The address of a failover cluster instance.
     address: Option<OwnAddress>,
@@ -155,7 +155,12 @@ impl Instance {
         let rounds =
             [Rounds::cleaning(&engine, &log)?, Rounds::deciding(&engine)?, Rounds::telling(&engine)?];
         let teller = |chore| Teller::start(chore, &engine, &log);
-        let tellers = [teller(&teller::TELLING)?, teller(&teller::CRAWLING)?, teller(&teller::GATHERING)?];
+        let tellers = [
+            teller(&teller::TELLING)?,
+            teller(&teller::CRAWLING)?,
+            teller(&teller::GATHERING)?,
+            teller(&teller::SETTLING)?,
+        ];
         let agent = Agent::start_if(agent, &engine, &log, stack);
         log.entry("Server", "The server is now ready for client connections.");
         Ok(Instance {

@@ -1,5 +1,6 @@
 //! The threads that follow commits: one that has captured changes told ([`keel_sql::capture`]), one that has changed rows indexed
-//! ([`keel_sql::full_text`]), and one that gathers what statements cost ([`keel_sql::query_store`]), for which nobody rings. Each works every second, and at a ring.
+//! ([`keel_sql::full_text`]), and two for which nobody rings: one gathers what statements cost
+//! ([`keel_sql::query_store`]), one makes durable what audits have recorded ([`keel_sql::audit`]). Each works every second, and at a ring.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -62,6 +63,15 @@ pub static GATHERING: Chore = Chore {
     work: |engine, stopping| keel_sql::query_store::rounds(engine, stopping),
     source: "Query Store",
     failed: "The Query Store was not written",
+};
+
+/// Makes durable what audits have recorded.
+pub static SETTLING: Chore = Chore {
+    thread: "audit settler",
+    bell: |engine| &engine.audit_bell,
+    work: |engine, _| engine.settle_due_audits(),
+    source: "Server",
+    failed: "Records of audits may be lost",
 };
 
 /// See the module.

@@ -2,12 +2,14 @@
 #![allow(clippy::unwrap_used)]
 mod common;
 
-use common::{connect, open, open_logging, run, well};
-use keel_base::env::sim::{SimDisk, Tear};
+use common::{connect, open, open_in, open_logging, run, well};
+use keel_base::env::Env;
+use keel_base::env::sim::{SimClock, SimDisk, Tear, env};
 use keel_sql::{ServerLog, Session};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 #[derive(Default)]
 struct Lines(Mutex<String>);
@@ -154,4 +156,23 @@ fn files_roll_over_and_the_oldest_go() {
     let files = "select count(distinct file_name) as files, max(user_defined_event_id) as last_ from sys.fn_get_audit_file('/audit/*', default, default)";
     let said = well(&mut session, files);
     assert!(said.contains("3     | 3000"), "{said}");
+}
+
+#[test]
+fn a_record_that_may_wait_is_durable_when_its_time_has_come() {
+    let disk = SimDisk::new();
+    let clock = SimClock::starting_at(1_700_000_000_000_000_000);
+    let engine = open_in(Env { clock: Arc::clone(&clock) as _, ..env(&disk, 7) });
+    let mut session = connect(&engine);
+    audited(&mut session, "queue_delay = 1000");
+    well(&mut session, "insert t values (1)");
+    let there = |disk: &Arc<SimDisk>| {
+        let engine = open(&disk.crash(Tear::LoseAll));
+        well(&mut connect(&engine), RECORDED).contains("\n1\n")
+    };
+    assert!(engine.settle_due_audits().is_empty());
+    assert!(!there(&disk), "it may wait");
+    clock.advance(Duration::from_millis(1500));
+    assert!(engine.settle_due_audits().is_empty());
+    assert!(there(&disk));
 }

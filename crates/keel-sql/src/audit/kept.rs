@@ -9,6 +9,7 @@ use crate::catalog::object_class;
 use crate::engine::Engine;
 use crate::events::actor::{Actor, Nobody};
 use crate::events::target::Surroundings;
+use keel_types::SqlError;
 use keel_types::error::Result;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -189,6 +190,21 @@ impl Engine {
             ..by.clone()
         };
         let _ = self.audit_as(&h, &record, actor);
+    }
+
+    /// Makes records durable that have waited for as long as their audit lets them. Called every second; says what went wrong.
+    pub fn settle_due_audits(&self) -> Vec<SqlError> {
+        if !self.audits.any() {
+            return Vec::new();
+        }
+        let now = self.now_utc();
+        let failed = self.audits.all().into_iter().filter_map(|audit| {
+            let error = audit.settle_due(now).err()?;
+            let path = audit.status().0.map_or_else(PathBuf::new, |(path, _)| path);
+            let told = errors::cannot_write(path.display());
+            Some(SqlError { message: format!("{} {error}", told.message), ..*told })
+        });
+        failed.collect()
     }
 
     /// All that was recorded is durable: the instance is about to end.

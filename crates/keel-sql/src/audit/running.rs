@@ -1,7 +1,10 @@
 //! An audit that runs: its condition, and where its records go.
 //!
 //! A record is written before who caused it goes on. With QUEUE_DELAY = 0 it is on the disk by then; otherwise it is with the operating
-//! system, and on the disk with the first record that comes QUEUE_DELAY after it, or when the audit stops.
+//! system, and on the disk with the first record that comes QUEUE_DELAY after it, when a thread finds that it is due ([`Engine::settle_due_audits`]),
+//! or when the audit stops.
+//!
+//! [`Engine::settle_due_audits`]: crate::Engine::settle_due_audits
 
 use super::definition::{AuditDef, Destination, OnFailure, guid_text};
 use super::errors;
@@ -35,6 +38,8 @@ struct Target {
     path: PathBuf,
     /// When what was written was last made durable.
     synced: i64,
+    /// Something has been written since.
+    unsynced: bool,
     /// The last record could not be written, and the error log says so.
     failing: bool,
 }
@@ -62,7 +67,8 @@ impl Running {
     /// Begins its first file. The error is what the system says of it.
     pub fn start(definition: AuditDef, around: &Surroundings<'_>) -> std::io::Result<Running> {
         let check = definition.predicate.as_ref().map(|(p, _)| Check::over(p, COLUMNS));
-        let mut target = Target { files: None, path: PathBuf::new(), synced: around.now, failing: false };
+        let mut target =
+            Target { files: None, path: PathBuf::new(), synced: around.now, unsynced: false, failing: false };
         if let Destination::File { path, size_max, rollover, files_max, reserve } = &definition.to {
             target.path = file_path(around.dir, &definition, path);
             let kept = if *files_max > 0 { 0 } else { (*rollover as usize).saturating_add(1) };
@@ -87,9 +93,8 @@ impl Running {
             log.write(&record.line());
             return Outcome::GoesOn;
         };
-        let delay = i64::from(self.definition.queue_delay_ms) * TICKS_MS;
         let written = files.append(&record.document(), file_number(record.event_time));
-        let due = record.event_time - target.synced >= delay;
+        let due = self.is_due(target.synced, record.event_time);
         let written = written.and_then(|()| match &target.files {
             Some(files) if due => files.sync(),
             _ => Ok(()),
@@ -97,6 +102,7 @@ impl Running {
         match written {
             Ok(()) => {
                 target.failing = false;
+                target.unsynced = !due;
                 if due {
                     target.synced = record.event_time;
                 }
@@ -115,6 +121,23 @@ impl Running {
                 }
             }
         }
+    }
+
+    fn is_due(&self, synced: i64, now: i64) -> bool {
+        now - synced >= i64::from(self.definition.queue_delay_ms) * TICKS_MS
+    }
+
+    /// Makes durable what has waited for QUEUE_DELAY. The error is what the system says of it.
+    pub(super) fn settle_due(&self, now: i64) -> std::io::Result<()> {
+        let mut target = self.target.lock();
+        if target.unsynced && self.is_due(target.synced, now) {
+            target.synced = now;
+            if let Some(files) = &target.files {
+                files.sync()?;
+            }
+            target.unsynced = false;
+        }
+        Ok(())
     }
 
     /// Makes all durable that was written.

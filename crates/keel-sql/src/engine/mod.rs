@@ -169,6 +169,8 @@ pub struct Engine {
     pub full_text_bell: crate::capture::Bell,
     /// Wakes who gathers for Query Stores.
     pub query_store_bell: crate::capture::Bell,
+    /// Rung when the thread that makes audits' records durable shall end.
+    pub audit_bell: crate::capture::Bell,
     /// Some database's statements are recorded.
     pub(crate) query_stores: AtomicBool,
     /// There have been tables in tempdb that are not a session's own.
@@ -212,6 +214,7 @@ impl Engine {
             capture_bell: crate::capture::Bell::default(),
             full_text_bell: crate::capture::Bell::default(),
             query_store_bell: crate::capture::Bell::default(),
+            audit_bell: crate::capture::Bell::default(),
             query_stores: AtomicBool::new(false),
             shares_tempdb: AtomicBool::new(false),
             programs: ProgramCache::new(options.instance.memory_bytes),
