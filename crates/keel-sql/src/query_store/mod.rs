@@ -5,10 +5,10 @@
 //!                                                                                                        └──► views ◄─────────┘
 //! ```
 //!
-//! A session keeps a [`Slot`](record::Slot) for each statement and plan that it has run, which nobody else writes to: what an execution
+//! A session keeps a `Slot` for each statement and plan that it has run, which nobody else writes to: what an execution
 //! costs is two looks at the clock, one look into a map of the session's own and one entry of a list. When the request ends, or the list is
 //! full, the entries are added up in their slots, each with its share of the processor time, which is measured once for all of them. Whoever
-//! gathers takes the sums out of all slots and puts them where they belong in the database's [`Memory`](memory::Memory): there
+//! gathers takes the sums out of all slots and puts them where they belong in the database's `Memory`: there
 //! texts, queries and plans get their numbers, and new rows wait until they are written. The rows are in a tree of the database,
 //! so backups, restarts and replicas have them.
 //!

@@ -28,7 +28,7 @@ impl Wanted {
 pub enum CaptureMode {
     /// All.
     All,
-    /// Those that come often or cost much: [`DEFAULT_POLICY`].
+    /// Those that come often or cost much: `DEFAULT_POLICY`.
     #[default]
     Auto,
     /// Those that are known already.
