@@ -226,3 +226,20 @@ fn a_full_store_makes_room() {
     run(&mut session, "SELECT price FROM item WHERE id = 1");
     assert_eq!(value(&mut session, RAN), (left + 1).to_string());
 }
+
+#[test]
+fn what_follows_a_use_or_switching_it_on_is_recorded_in_the_same_batch() {
+    let engine = server();
+    let mut session = connect(&engine);
+    run(&mut session, "CREATE DATABASE shop");
+    run(&mut in_shop(&engine), SETUP);
+    run(
+        &mut session,
+        &format!(
+            "USE shop; {ON}; SELECT price FROM item WHERE id = 1; USE master; SELECT COUNT(*) FROM shop.dbo.item"
+        ),
+    );
+    run(&mut session, "USE shop; SELECT price FROM item WHERE id = 1");
+    let mut looker = in_shop(&engine);
+    assert_eq!(value(&mut looker, RAN), "2");
+}

@@ -215,7 +215,7 @@ pub(crate) struct StatementBegun {
 }
 
 impl Info {
-    /// Whether the statements of a program are recorded.
+    /// Whether a statement of a program is recorded: one of a module where the module is, any other where its session is.
     #[inline]
     pub(crate) fn records(&self, program: &Program) -> bool {
         self.engine.query_stores.load(Ordering::Relaxed) && self.records_now(program)
@@ -226,7 +226,7 @@ impl Info {
             return false;
         }
         let here = self.database.borrow();
-        if here.id == program.identity.database {
+        if program.identity.object_id == 0 || here.id == program.identity.database {
             return here.query_store.captures();
         }
         let there = self.engine.database_by_id(program.identity.database);

@@ -235,7 +235,6 @@ impl<'a> Runner<'a> {
 
     fn interpret(&mut self, program: &Arc<Program>, frame: &mut Frame) -> std::result::Result<i32, Halt> {
         let mut pc = 0u32;
-        let records = self.info.records(program);
         loop {
             // Where everything is passed over, so is the RETURN at the end.
             let Some(instruction) = program.code.get(pc as usize) else { return Ok(0) };
@@ -244,7 +243,7 @@ impl<'a> Runner<'a> {
             self.info.unresolved.set(false);
             let watched = self.info.engine.events.wants_statements();
             let began = if watched { self.info.statement_starting(program, instruction) } else { None };
-            let recorded = records && instruction.op.is_query();
+            let recorded = instruction.op.is_query() && self.info.records(program);
             let recorded = if recorded { Some(self.info.record_start()) } else { None };
             let stepped = self.step(program, frame, &instruction.op);
             if let Some(begun) = recorded {
