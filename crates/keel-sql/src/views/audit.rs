@@ -2,7 +2,7 @@
 
 use super::{
     BIG, BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, NULL, SID, SMALL, SystemView, TINY, ViewContext,
-    bit, date, int, text,
+    bit, date, int, text, view,
 };
 use crate::audit::catalog::{ACCESSES, ACTIONS, CLASSES, GROUPS, Group};
 use crate::audit::definition::{
@@ -43,14 +43,6 @@ const DETAIL: &[Column] = &[
 
 const SERVER_DETAIL: &[Column] = &super::joined::<10>(&[("server_specification_id", INT)], DETAIL);
 const DATABASE_DETAIL: &[Column] = &super::joined::<10>(&[("database_specification_id", INT)], DETAIL);
-
-const fn view(
-    name: &'static str,
-    columns: &'static [Column],
-    rows: fn(&ViewContext<'_>) -> Rows,
-) -> SystemView {
-    SystemView { schema: "sys", name, columns, rows }
-}
 
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[

@@ -1,6 +1,6 @@
 //! Endpoints.
 
-use super::{BIT, Column, DESC, INT, NAME, NULL, SystemView, TINY, ViewContext, bit, int, text};
+use super::{BIT, Column, DESC, INT, NAME, NULL, SystemView, TINY, ViewContext, bit, int, text, view};
 use crate::hadr::EndpointAddress;
 use crate::hadr::store::{Method, StoredEndpoint};
 use keel_types::{Length, SqlType, Value};
@@ -27,14 +27,6 @@ const MIRRORING_ENDPOINT: &[Column] = &[
     ("role_desc", DESC), ("is_encryption_enabled", BIT), ("connection_auth", TINY), ("connection_auth_desc", DESC),
     ("certificate_id", INT), ("encryption_algorithm", TINY), ("encryption_algorithm_desc", DESC),
 ];
-
-const fn view(
-    name: &'static str,
-    columns: &'static [Column],
-    rows: fn(&ViewContext<'_>) -> Rows,
-) -> SystemView {
-    SystemView { schema: "sys", name, columns, rows }
-}
 
 pub(super) static VIEWS: &[SystemView] = &[
     view("endpoints", ENDPOINT, |cx| {

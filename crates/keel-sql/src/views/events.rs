@@ -3,7 +3,7 @@
 
 use super::{
     BIG, BIT, Column, DATE, GUID, INT, NAME, NULL, SystemView, TEXT, VARIANT, ViewContext, bit, date, int,
-    text,
+    text, view,
 };
 use crate::events::catalog::{self, Event, Package, Ty};
 use crate::events::definition::{Definition, Setting};
@@ -25,14 +25,6 @@ const NO_CAPABILITIES: [Value; 2] = [Value::Int(0), NULL];
 
 const EVENT_PART: &[Column] =
     &[("event_session_id", INT), ("event_id", INT), ("name", NAME), ("package", NAME), ("module", NAME)];
-
-const fn view(
-    name: &'static str,
-    columns: &'static [Column],
-    rows: fn(&ViewContext<'_>) -> Rows,
-) -> SystemView {
-    SystemView { schema: "sys", name, columns, rows }
-}
 
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[

@@ -2,7 +2,7 @@
 
 use super::{
     BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SID, SMALL, SystemView, TEXT, TINY, ViewContext,
-    bit, date, int, text,
+    bit, date, int, text, view,
 };
 use crate::hadr::state::ListenerState;
 use crate::hadr::{DistributedState, GroupState, Guid, HadrState, ReplicaState, lsn};
@@ -55,14 +55,6 @@ const LISTENER_ADDRESS: &[Column] = &[
     ("network_subnet_ip", N48), ("network_subnet_prefix_length", INT),
     ("network_subnet_ipv4_mask", SqlType::NVarChar(Length::Limited(45))), ("state", TINY), ("state_desc", DESC),
 ];
-
-const fn view(
-    name: &'static str,
-    columns: &'static [Column],
-    rows: fn(&ViewContext<'_>) -> Rows,
-) -> SystemView {
-    SystemView { schema: "sys", name, columns, rows }
-}
 
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[

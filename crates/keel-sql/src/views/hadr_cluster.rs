@@ -3,6 +3,7 @@
 use super::hadr::{N128, N256, guid, state};
 use super::{
     BIG, BIT, DATE, DESC, GUID, INT, NAME, NULL, SystemView, TEXT, TINY, ViewContext, bit, date, int, text,
+    view,
 };
 use crate::hadr::cluster::{ClusterMember, ClusterState, FailoverRecord, MemberType, QuorumState};
 use crate::hadr::{FailoverMode, Role};
@@ -14,14 +15,6 @@ const VARCHAR50: SqlType = SqlType::VarChar(Length::Limited(50));
 const N48: SqlType = SqlType::NVarChar(Length::Limited(48));
 const N45: SqlType = SqlType::NVarChar(Length::Limited(45));
 const FLOAT: SqlType = SqlType::Float;
-
-const fn view(
-    name: &'static str,
-    columns: &'static [super::Column],
-    rows: fn(&ViewContext<'_>) -> Rows,
-) -> SystemView {
-    SystemView { schema: "sys", name, columns, rows }
-}
 
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[

@@ -2,21 +2,13 @@
 
 use super::hadr::{LSN, N128, N256, guid, state};
 use super::{
-    BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SystemView, TEXT, TINY, ViewContext, bit, date, int,
-    text,
+    BIG, BIT, DATE, DESC, GUID, INT, NAME, NULL, SystemView, TEXT, TINY, ViewContext, bit, date, int, text,
+    view,
 };
 use crate::hadr::{CommitLatency, Role, SyncState, lsn};
 use keel_types::{SqlType, Value};
 
 type Rows = Vec<Vec<Value>>;
-
-const fn view(
-    name: &'static str,
-    columns: &'static [Column],
-    rows: fn(&ViewContext<'_>) -> Rows,
-) -> SystemView {
-    SystemView { schema: "sys", name, columns, rows }
-}
 
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[

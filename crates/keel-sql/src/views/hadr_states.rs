@@ -5,6 +5,7 @@
 use super::hadr::{LSN, N128, N256, guid, state};
 use super::{
     BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SystemView, TINY, ViewContext, bit, date, int, text,
+    view,
 };
 use crate::hadr::{
     DatabaseReplicaState, GroupDatabase, GroupState, HadrState, ReplicaState, Role, health, lsn,
@@ -53,14 +54,6 @@ const PHYSICAL_SEEDING: &[Column] = &[
     ("total_disk_io_wait_time_ms", BIG), ("total_network_wait_time_ms", BIG), ("failure_code", INT),
     ("failure_message", N256), ("failure_time_utc", DATE), ("is_compression_enabled", BIT),
 ];
-
-const fn view(
-    name: &'static str,
-    columns: &'static [Column],
-    rows: fn(&ViewContext<'_>) -> Rows,
-) -> SystemView {
-    SystemView { schema: "sys", name, columns, rows }
-}
 
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[

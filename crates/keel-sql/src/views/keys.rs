@@ -2,7 +2,7 @@
 
 use super::{
     BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, NULL, SID, SMALL, SystemView, TEXT, VARIANT, ViewContext,
-    bit, date, int, text,
+    bit, date, int, text, view,
 };
 use crate::keys::functions::{local_ticks, sid_of, string_sid_of};
 use crate::keys::{MASTER_KEY_ID, MASTER_KEY_NAME, SealedBy, key_thumbprint, rsa};
@@ -51,14 +51,6 @@ const OPEN: &[Column] = &[
     ("database_id", INT), ("database_name", NAME), ("key_id", INT), ("key_name", NAME), ("key_guid", GUID), ("opened_date", DATE),
     ("status", SMALL),
 ];
-
-const fn view(
-    name: &'static str,
-    columns: &'static [Column],
-    rows: fn(&ViewContext<'_>) -> Rows,
-) -> SystemView {
-    SystemView { schema: "sys", name, columns, rows }
-}
 
 pub(super) static VIEWS: &[SystemView] = &[
     view("symmetric_keys", SYMMETRIC, symmetric_keys),

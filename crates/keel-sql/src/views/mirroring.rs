@@ -3,7 +3,8 @@
 use super::counters::Kind::{self, PerSecond, Raw};
 use super::hadr::{LSN, N128, N256, guid, state};
 use super::{
-    BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SMALL, SystemView, TINY, ViewContext, bit, int, text,
+    BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SMALL, SystemView, TINY, ViewContext, bit, int,
+    text, view,
 };
 use crate::hadr::state::EndpointConnection;
 use crate::hadr::{DatabaseReplicaState, Expected, Mirroring, Partner, lsn};
@@ -41,14 +42,6 @@ const CONNECTION: &[Column] = &[
     ("total_bytes_sent", BIG), ("total_bytes_received", BIG), ("total_fragments_sent", BIG), ("total_fragments_received", BIG),
     ("total_sends", BIG), ("total_receives", BIG), ("peer_arbitration_id", GUID), ("address", N256),
 ];
-
-const fn view(
-    name: &'static str,
-    columns: &'static [Column],
-    rows: fn(&ViewContext<'_>) -> Rows,
-) -> SystemView {
-    SystemView { schema: "sys", name, columns, rows }
-}
 
 pub(super) static VIEWS: &[SystemView] = &[
     view("database_mirroring", MIRRORING, |cx| {

@@ -99,6 +99,15 @@ pub struct SystemView {
     pub rows: fn(&ViewContext<'_>) -> Vec<Vec<Value>>,
 }
 
+/// A view of `sys`.
+const fn view(
+    name: &'static str,
+    columns: &'static [Column],
+    rows: fn(&ViewContext<'_>) -> Vec<Vec<Value>>,
+) -> SystemView {
+    SystemView { schema: "sys", name, columns, rows }
+}
+
 /// Columns that two views share, and then those of the second. `N` is the number of both together.
 const fn joined<const N: usize>(shared: &[Column], own: &[Column]) -> [Column; N] {
     assert!(shared.len() + own.len() == N);

@@ -2,6 +2,7 @@
 
 use super::{
     BIG, BIT, Column, DESC, INT, NAME, NULL, SID, SMALL, SystemView, TEXT, TINY, ViewContext, bit, int, text,
+    view,
 };
 use crate::catalog::SecurableRef;
 use crate::errors;
@@ -130,14 +131,6 @@ const FEEDBACK: &[Column] = &[
 ];
 #[rustfmt::skip]
 const VARIANTS: &[Column] = &[("query_variant_query_id", BIG), ("parent_query_id", BIG), ("dispatcher_plan_id", BIG)];
-
-const fn view(
-    name: &'static str,
-    columns: &'static [Column],
-    rows: fn(&ViewContext<'_>) -> Rows,
-) -> SystemView {
-    SystemView { schema: "sys", name, columns, rows }
-}
 
 /// The views.
 pub(super) static VIEWS: &[SystemView] = &[
