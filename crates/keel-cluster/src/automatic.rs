@@ -45,6 +45,8 @@ pub(crate) struct Says {
     pub(crate) fitness: Fitness,
     /// The epoch of its durable configuration: in an older one it may not know yet that the role is its own.
     pub(crate) epoch: Epoch,
+    /// In which epoch it was taken for the primary here when it said so, and since when.
+    pub(crate) taken_for: (Epoch, Duration),
 }
 
 /// The primary seems lost.
@@ -213,7 +215,7 @@ impl Group {
             let says = self.says.as_ref().filter(|s| s.peer == instance)?;
             let told = says.epoch >= self.config.stamp.epoch
                 || says.fitness.is_unfit()
-                || cx.now.saturating_sub(self.role_since) >= RESUME_WITHIN;
+                || cx.now.saturating_sub(says.taken_for.1) >= RESUME_WITHIN;
             return (told && !says.leads && !says.taking).then_some((FailoverCause::GaveUp, true));
         }
         let waited = cx.now.saturating_sub(self.role_since) >= RESUME_WITHIN;

@@ -132,8 +132,11 @@ impl Group {
         self.last_heard.insert(replica, cx.now);
         if self.config.primary_instance() == Some(peer) {
             let fitness = beat.fitness.clone();
-            let epoch = beat.stamp.epoch;
-            self.says = Some(Says { peer, leads: beat.primary, taking: beat.taking, fitness, epoch });
+            let (epoch, now) = (beat.stamp.epoch, (self.config.stamp.epoch, cx.now));
+            let before = self.says.as_ref().filter(|s| s.peer == peer && s.taken_for.0 == now.0);
+            let taken_for = before.map_or(now, |s| s.taken_for);
+            self.says =
+                Some(Says { peer, leads: beat.primary, taking: beat.taking, fitness, epoch, taken_for });
         }
         self.logs.insert(replica, beat.logs.iter().map(|log| (log.database, *log)).collect());
         self.theirs.insert(replica, beat.fitness.clone());
