@@ -243,3 +243,31 @@ fn what_follows_a_use_or_switching_it_on_is_recorded_in_the_same_batch() {
     let mut looker = in_shop(&engine);
     assert_eq!(value(&mut looker, RAN), "2");
 }
+
+#[test]
+fn what_is_only_looked_at_is_not_counted_and_what_is_removed_stays_away() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    run(&mut connect(&engine), "CREATE DATABASE shop");
+    let mut session = in_shop(&engine);
+    run(&mut session, ON);
+    run(&mut session, SETUP);
+    let look = "SELECT price FROM item WHERE id = 1";
+    run(&mut session, look);
+    run(&mut session, "SET SHOWPLAN_TEXT ON");
+    run(&mut session, look);
+    run(&mut session, "SET SHOWPLAN_TEXT OFF");
+    run(&mut session, "SET FMTONLY ON");
+    run(&mut session, look);
+    run(&mut session, "SET FMTONLY OFF");
+    assert_eq!(value(&mut session, RAN), "1");
+    run(&mut session, "EXEC sp_query_store_flush_db");
+    run(&mut session, "ALTER DATABASE shop SET QUERY_STORE (OPERATION_MODE = READ_ONLY)");
+    let query = "SELECT MIN(q.query_id) FROM sys.query_store_query q JOIN sys.query_store_query_text t ON t.query_text_id = q.query_text_id
+        WHERE t.query_sql_text = N'SELECT price FROM item WHERE id = 1'";
+    let id = value(&mut session, query);
+    run(&mut session, &format!("EXEC sp_query_store_remove_query {id}"));
+    drop(session);
+    let engine = open(&disk.crash(Tear::LoseAll));
+    assert_eq!(value(&mut in_shop(&engine), query), "NULL");
+}

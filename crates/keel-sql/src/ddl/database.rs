@@ -183,9 +183,15 @@ impl Runner<'_> {
                 }
                 let _changing = self.make_way(&entry, now.settings(), &then, termination.as_ref())?;
                 let switched = store.is_some();
-                if switched {
+                if switched || then.offline || then.read_only {
                     self.info.add_up();
-                    crate::query_store::write_out(&self.info.engine, &entry)?;
+                    // That its last figures are lost keeps no store on, and no database.
+                    if let Err(e) = crate::query_store::write_out(&self.info.engine, &entry) {
+                        let name = entry.name();
+                        let text =
+                            format!("The Query Store of database '{name}' was not written. {}", e.message);
+                        self.info.engine.options().log.write(&text);
+                    }
                 }
                 entry.change_settings(|settings| {
                     settings.query_store = store.or_else(|| settings.query_store.take());

@@ -1,9 +1,10 @@
 //! From memory to the tree of the database, and what is removed from there: by age, and by size.
 
+use super::gather::gather_held;
 use super::memory::Memory;
 use super::rows::{IntervalRow, Key, RuntimeRow, Stored, WaitRow, key_bytes, read_rows};
 use super::settings::FULL;
-use super::{ActualState, QueryStoreSettings, actual_state, gather, is_written};
+use super::{ActualState, QueryStoreSettings, actual_state, gather, is_written, loaded, tree_of};
 use crate::engine::{DatabaseEntry, Engine};
 use crate::map::{db_error, txn_error};
 use keel_node::Isolation;
@@ -82,9 +83,6 @@ fn turn(engine: &Engine, entry: &Arc<DatabaseEntry>) -> Result<()> {
 
 /// Writes what the stores of all databases have in memory: at the end.
 pub(crate) fn flush_all(engine: &Engine) {
-    if !engine.query_stores.load(Ordering::Relaxed) {
-        return;
-    }
     gather(engine);
     for entry in engine.databases() {
         if is_written(&entry)
@@ -99,8 +97,7 @@ pub(crate) fn flush_all(engine: &Engine) {
 
 /// Writes what a database's store has in memory. It is durable here when this returns; replicas are not waited for.
 pub(super) fn flush(entry: &Arc<DatabaseEntry>) -> Result<()> {
-    let picture = entry.picture();
-    let Some(tree) = picture.settings().query_store.as_ref().and_then(|s| s.tree) else { return Ok(()) };
+    let Some(tree) = tree_of(entry) else { return Ok(()) };
     let failed = |e| txn_error(e, &entry.name(), 0);
     let _one = entry.query_store.flushing.lock();
     loop {
@@ -132,15 +129,16 @@ pub(crate) fn write_out(engine: &Engine, entry: &Arc<DatabaseEntry>) -> Result<(
 
 /// Removes all that a store has.
 pub(crate) fn clear(engine: &Engine, entry: &Arc<DatabaseEntry>) -> Result<()> {
-    gather(engine);
     {
-        let mut memory = entry.query_store.memory.lock();
-        memory.load(entry)?;
-        memory.clear();
+        // What sessions have run so far goes too.
+        let _one = engine.gathering.lock();
+        gather_held(engine);
+        loaded(entry)?.clear();
         entry.query_store.bytes.store(0, Ordering::Relaxed);
     }
-    entry.query_store.hints.forget();
     flush(entry)?;
+    entry.query_store.hints.forget();
+    engine.programs.forget(entry.id);
     engine.follow_query_stores();
     Ok(())
 }
@@ -178,7 +176,7 @@ pub(super) fn statistics_rows(entry: &DatabaseEntry) -> Result<Vec<(Key, u64)>> 
 }
 
 fn clean(engine: &Engine, entry: &Arc<DatabaseEntry>, settings: &QueryStoreSettings) -> Result<()> {
-    entry.query_store.memory.lock().load(entry)?;
+    drop(loaded(entry)?);
     if settings.stale_days > 0 {
         let before = engine.now_utc() - i64::from(settings.stale_days) * TICKS_PER_DAY;
         clean_by_age(entry, before)?;

@@ -12,9 +12,22 @@ use std::sync::atomic::Ordering;
 /// Sums by outcome, with whose they are.
 type Taken = (Arc<Slot>, Vec<(u8, Sums)>);
 
-/// Takes what all sessions have added up. What cannot be read of a database's store, and so cannot be added to, is lost: the next who looks
-/// is told why.
+/// Takes what all sessions have added up. One at a time: who comes second finds it where it belongs, and not in the first one's hands.
 pub(crate) fn gather(engine: &Engine) {
+    let _one = engine.gathering.lock();
+    gather_held(engine);
+}
+
+/// The same unless somebody is at it: for sessions, which have locks of rows and must not wait.
+pub(crate) fn gather_if_free(engine: &Engine) {
+    if let Some(_one) = engine.gathering.try_lock() {
+        gather_held(engine);
+    }
+}
+
+/// Takes what all sessions have added up. What cannot be read of a database's store, and so cannot be added to, is lost: the next who looks
+/// is told why, and the thread that cleans says so in the error log.
+pub(super) fn gather_held(engine: &Engine) {
     let mut by_database: BTreeMap<u32, Vec<Taken>> = BTreeMap::new();
     let mut take = |slots: &mut Vec<Arc<Slot>>| {
         for slot in slots.iter() {
@@ -42,8 +55,7 @@ fn add(entry: &DatabaseEntry, taken: &[Taken]) -> Result<()> {
     let picture = entry.picture();
     let Some(settings) = &picture.settings().query_store else { return Ok(()) };
     let behind = i64::from(clock::offset_minutes()) * clock::TICKS_PER_MINUTE;
-    let mut memory = entry.query_store.memory.lock();
-    memory.load(entry)?;
+    let mut memory = super::loaded(entry)?;
     for (slot, sums) in taken {
         memory.take(settings, picture.settings().compatibility, slot, sums, behind);
     }

@@ -13,25 +13,42 @@ use std::sync::Arc;
 /// Hints by text and module.
 type ByQuery = Map<(String, i32), Arc<str>>;
 
-/// Which queries have hints; `None` before anybody has asked, or after a change.
+/// Which queries have hints.
 #[derive(Default)]
-pub(super) struct Hints(Mutex<Option<(u64, Arc<ByQuery>)>>);
+pub(super) struct Hints(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    /// Grows when they change.
+    change: u64,
+    /// `None` before anybody has asked, or after a change.
+    hints: Option<(u64, Arc<ByQuery>)>,
+}
 
 impl Hints {
     /// They have changed.
     pub fn forget(&self) {
-        *self.0.lock() = None;
+        let mut known = self.0.lock();
+        known.change += 1;
+        known.hints = None;
     }
 
-    /// Those of a database, as they were read since a copy's log has come this far.
+    /// Those of a database, as they were read since a copy was redone this far. Nothing is held while they are read: that may find that
+    /// the role has changed, which forgets them.
     fn of(&self, entry: &DatabaseEntry) -> Result<Arc<ByQuery>> {
-        let at = if entry.is_copy() { entry.store.positions().hardened.0 } else { 0 };
-        let mut known = self.0.lock();
-        if let Some((_, hints)) = known.as_ref().filter(|(then, _)| *then == at) {
-            return Ok(Arc::clone(hints));
-        }
+        let at = if entry.is_copy() { entry.store.applied().0 } else { 0 };
+        let change = {
+            let known = self.0.lock();
+            if let Some((_, hints)) = known.hints.as_ref().filter(|(then, _)| *then == at) {
+                return Ok(Arc::clone(hints));
+            }
+            known.change
+        };
         let hints = Arc::new(read(entry)?);
-        *known = Some((at, Arc::clone(&hints)));
+        let mut known = self.0.lock();
+        if known.change == change {
+            known.hints = Some((at, Arc::clone(&hints)));
+        }
         Ok(hints)
     }
 }
@@ -61,7 +78,8 @@ pub(crate) fn hinted(
     if !is_on {
         return Ok(None);
     }
-    let hints = entry.query_store.hints.of(entry)?;
+    // A store that cannot be read keeps nobody from his queries; the thread that cleans it says so in the error log.
+    let Ok(hints) = entry.query_store.hints.of(entry) else { return Ok(None) };
     if hints.is_empty() {
         return Ok(None);
     }

@@ -8,6 +8,7 @@ use super::rows::{
 };
 use super::{CaptureMode, CapturePolicy, DEFAULT_POLICY, Map, QueryStoreSettings};
 use crate::engine::DatabaseEntry;
+use keel_base::TreeId;
 use keel_node::Commit;
 use keel_types::error::Result;
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,13 +90,12 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Reads what is stored, once.
-    pub fn load(&mut self, entry: &DatabaseEntry) -> Result<()> {
+    /// Reads what is stored in the tree that [`super::tree_of`] said, once.
+    pub fn load(&mut self, entry: &DatabaseEntry, tree: Option<TreeId>) -> Result<()> {
         if self.loaded {
             return Ok(());
         }
-        let picture = entry.picture();
-        let Some(tree) = picture.settings().query_store.as_ref().and_then(|s| s.tree) else {
+        let Some(tree) = tree else {
             self.loaded = true;
             self.life = next_life();
             return Ok(());
@@ -258,6 +258,8 @@ impl Memory {
             sum.merge(row.count, more);
         }
         row.count += sums.count;
+        // Sessions are gathered in any order.
+        row.first = row.first.min(sums.first - behind);
         row.last = row.last.max(sums.last - behind);
         let number = *number;
         self.set((RuntimeRow::KIND, number), Some(Vec::new()));

@@ -41,7 +41,7 @@ mod settings;
 
 pub use flush::rounds;
 pub(crate) use flush::{clear, flush_all, write_out};
-pub(crate) use gather::gather;
+pub(crate) use gather::{gather, gather_if_free};
 pub(crate) use hints::hinted;
 pub(crate) use identity::{CATEGORIES, statement_handle};
 pub(crate) use procs::{
@@ -61,9 +61,10 @@ pub use settings::{CaptureMode, CapturePolicy, QueryStoreSettings, Wanted};
 
 use crate::engine::DatabaseEntry;
 use hashbrown::HashMap;
+use keel_base::TreeId;
 use keel_node::Role;
 use memory::Memory;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What a database's store needs in memory.
@@ -111,11 +112,23 @@ impl State {
 /// Bytes of all rows of a database's store.
 pub(crate) fn bytes(entry: &DatabaseEntry) -> keel_types::error::Result<u64> {
     if is_written(entry) {
-        let mut memory = entry.query_store.memory.lock();
-        memory.load(entry)?;
-        return Ok(memory.bytes());
+        return Ok(loaded(entry)?.bytes());
     }
     rows::stored_bytes(entry)
+}
+
+/// The tree of a database's store, once it has one. Looking may find that the role has changed, which locks the memory: asked for
+/// before that is locked, here and wherever else a picture is wanted.
+fn tree_of(entry: &DatabaseEntry) -> Option<TreeId> {
+    entry.picture().settings().query_store.as_ref().and_then(|s| s.tree)
+}
+
+/// The memory of a database's store, which knows what is stored. No picture may be asked for while it is held: see [`tree_of`].
+fn loaded(entry: &DatabaseEntry) -> keel_types::error::Result<MutexGuard<'_, Memory>> {
+    let tree = tree_of(entry);
+    let mut memory = entry.query_store.memory.lock();
+    memory.load(entry, tree)?;
+    Ok(memory)
 }
 
 /// Whether the database is written here.

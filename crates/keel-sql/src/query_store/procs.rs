@@ -1,7 +1,7 @@
 //! The procedures: `sp_query_store_…`. All but those about single queries take nothing. They ask for ALTER on the database.
 
 use super::flush::{flush, remove_queries, statistics_rows};
-use super::{ActualState, Wanted, actual_state, gather, hints, is_written};
+use super::{ActualState, Wanted, actual_state, gather, hints, is_written, loaded};
 use crate::catalog::SecurableRef;
 use crate::engine::DatabaseEntry;
 use crate::errors;
@@ -84,7 +84,7 @@ fn changed(runner: &Runner<'_>) -> Result<Arc<DatabaseEntry>> {
     }
     info.add_up();
     gather(&info.engine);
-    entry.query_store.memory.lock().load(&entry)?;
+    drop(loaded(&entry)?);
     Ok(entry)
 }
 
@@ -143,6 +143,8 @@ pub(crate) fn sp_query_store_reset_exec_stats(runner: &mut Runner<'_>, args: &[A
         return Err(no_plan(plan, &entry, 2).into());
     }
     memory.remove_statistics(&BTreeSet::from([plan]), &rows);
+    drop(memory);
+    flush(&entry)?;
     ok()
 }
 
@@ -158,6 +160,8 @@ pub(crate) fn sp_query_store_remove_plan(runner: &mut Runner<'_>, args: &[Argume
     let plans = BTreeSet::from([plan]);
     memory.remove_statistics(&plans, &rows);
     memory.remove_plans(&plans);
+    drop(memory);
+    flush(&entry)?;
     ok()
 }
 
@@ -177,6 +181,8 @@ pub(crate) fn sp_query_store_remove_query(runner: &mut Runner<'_>, args: &[Argum
         return Err(error(12456, 16, 1, text).into());
     }
     remove_queries(&mut memory, &[query], &rows);
+    drop(memory);
+    flush(&entry)?;
     ok()
 }
 

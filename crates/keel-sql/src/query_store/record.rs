@@ -222,7 +222,8 @@ impl Info {
     }
 
     fn records_now(&self, program: &Program) -> bool {
-        if program.id == 0 || program.identity.object_id < 0 {
+        let looks = self.options.borrow().switches.any(Switches::LOOKING);
+        if looks || program.id == 0 || program.identity.object_id < 0 {
             return false;
         }
         let here = self.database.borrow();
@@ -316,7 +317,7 @@ impl Info {
             recorded.len()
         };
         if waiting > WAITING_MAX {
-            super::gather(&self.engine);
+            super::gather_if_free(&self.engine);
         }
         let mut slots = recording.slots.borrow_mut();
         slots.push(slot);
@@ -362,9 +363,10 @@ impl Info {
         let rows = if outcome == 0 { self.row_count.get() } else { 0 };
         let mut figures = [0; figure::COUNT];
         figures[figure::DURATION] = now.saturating_sub(begun.at).as_nanos() as u64;
-        figures[figure::LOGICAL_READS] = used.logical_reads.load(Ordering::Relaxed) - begun.logical_reads;
-        figures[figure::WRITES] = used.writes.load(Ordering::Relaxed) - begun.writes;
-        figures[figure::READS] = thread_misses() - begun.misses;
+        figures[figure::LOGICAL_READS] =
+            used.logical_reads.load(Ordering::Relaxed).saturating_sub(begun.logical_reads);
+        figures[figure::WRITES] = used.writes.load(Ordering::Relaxed).saturating_sub(begun.writes);
+        figures[figure::READS] = thread_misses().saturating_sub(begun.misses);
         figures[figure::DEGREE] = degree;
         figures[figure::ROWS] = rows;
         let since = now.saturating_sub(self.meter.began());

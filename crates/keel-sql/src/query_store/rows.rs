@@ -212,8 +212,7 @@ pub(crate) fn read_rows<T: Stored>(entry: &DatabaseEntry) -> Result<Vec<(u64, T)
 
 /// The same of any kind, with what is in them.
 pub(super) fn read_all(entry: &DatabaseEntry, kind: u8, mut each: impl FnMut(u64, &[u8])) -> Result<()> {
-    let picture = entry.picture();
-    let tree = picture.settings().query_store.as_ref().and_then(|s| s.tree);
+    let tree = super::tree_of(entry);
     // Before the tree is read: what is written meanwhile is seen twice, and not missed.
     let over = entry.query_store.memory.lock().waiting(kind);
     if let Some(tree) = tree {
@@ -242,9 +241,8 @@ pub(crate) fn read_documents(entry: &DatabaseEntry) -> Result<std::collections::
 
 /// Bytes of all rows that are stored.
 pub(super) fn stored_bytes(entry: &DatabaseEntry) -> Result<u64> {
-    let picture = entry.picture();
     let mut bytes = 0;
-    if let Some(tree) = picture.settings().query_store.as_ref().and_then(|s| s.tree) {
+    if let Some(tree) = super::tree_of(entry) {
         scan(entry, tree, None, |_, value| bytes += (value.len() + size_of::<Key>()) as u64)?;
     }
     Ok(bytes)
