@@ -10,6 +10,9 @@ use md5::{Digest, Md5};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher};
 
+/// What may follow a statement and is none of it.
+const ENDS: [char; 5] = [';', ' ', '\r', '\n', '\t'];
+
 /// A statement as the store has it.
 pub(super) struct Identity {
     /// With the declarations of the variables that it reads in front.
@@ -19,24 +22,19 @@ pub(super) struct Identity {
     pub object: i32,
     /// Whoever sent it declared its parameters.
     pub parameters: bool,
-    /// Where it was, bytes of UTF-16.
-    pub offsets: (i64, i64),
 }
 
 impl Identity {
     /// Of a statement in its program.
     pub fn of(program: &Program, span: (u32, u32)) -> Identity {
         let (from, to) = (span.0 as usize, span.1 as usize);
-        let statement =
-            program.text.get(from..to).unwrap_or_default().trim_end_matches([';', ' ', '\r', '\n', '\t']);
+        let statement = program.text.get(from..to).unwrap_or_default().trim_end_matches(ENDS);
         let (declared, hash) = read(program, statement);
         let text =
             if declared.is_empty() { statement.to_owned() } else { format!("({declared}){statement}") };
-        let wide = |text: &str| 2 * text.encode_utf16().count() as i64;
-        let start = wide(program.text.get(..from).unwrap_or_default());
         let object = program.identity.object_id;
         let parameters = object == 0 && !program.parameters.is_empty() && !declared.is_empty();
-        Identity { text, hash, object, parameters, offsets: (start, start + wide(statement)) }
+        Identity { text, hash, object, parameters }
     }
 }
 
@@ -44,6 +42,14 @@ impl Slot {
     /// What this is a statement of.
     pub fn identity(&self) -> Identity {
         Identity::of(&self.program, self.span)
+    }
+
+    /// Where it is in its program, bytes of UTF-16. Reads all of the text before it.
+    pub fn offsets(&self) -> (i64, i64) {
+        let (from, to) = (self.span.0 as usize, self.span.1 as usize);
+        let wide = |text: Option<&str>| 2 * text.unwrap_or_default().encode_utf16().count() as i64;
+        let start = wide(self.program.text.get(..from));
+        (start, start + wide(self.program.text.get(from..to).map(|text| text.trim_end_matches(ENDS))))
     }
 }
 
@@ -73,7 +79,7 @@ fn read(program: &Program, statement: &str) -> (String, u64) {
     (declared, text_hash(&shape))
 }
 
-/// A key for texts, equal in one run of the server only.
+/// A key for texts in memory.
 pub(super) fn text_key(text: &str) -> (u64, u64) {
     let mut hasher = DefaultHasher::new();
     hasher.write(text.as_bytes());

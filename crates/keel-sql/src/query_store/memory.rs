@@ -351,9 +351,12 @@ impl Memory {
         let compile_us = slot.compiled.as_ref().map_or(0, |c| c.first_seen_us());
         let query = self.query_of(settings, slot, &identity, taken, compile_us, at)?;
         let shape = (query, plan_hash(slot));
+        let mut compile_us = compile_us;
         let plan = match self.by_shape.get(&shape) {
             Some(plan) => *plan,
             None => {
+                // Its compiling was counted, perhaps, while it was not captured.
+                compile_us = slot.compiled.as_ref().map_or(0, |c| c.took_us);
                 let plans = self.plans_of(query).count();
                 let most = usize::try_from(settings.plans_max).unwrap_or(0);
                 if most > 0 && plans >= most {
@@ -440,7 +443,7 @@ impl Memory {
             object: identity.object,
             hash: identity.hash,
             parameters: u8::from(identity.parameters),
-            offsets: identity.offsets,
+            offsets: slot.offsets(),
             compiles: Compiles::default(),
             executed: 0,
         };
