@@ -356,7 +356,7 @@ impl Memory {
             Some(plan) => *plan,
             None => {
                 // Its compiling was counted, perhaps, while it was not captured.
-                compile_us = slot.compiled.as_ref().map_or(0, |c| c.took_us);
+                compile_us = slot.compiled.as_ref().map_or(0, |c| c.took_us.into());
                 let plans = self.plans_of(query).count();
                 let most = usize::try_from(settings.plans_max).unwrap_or(0);
                 if most > 0 && plans >= most {
