@@ -3,8 +3,9 @@
 mod common;
 
 use common::{connect, open, open_in, open_logging, run, well};
-use keel_base::env::Env;
 use keel_base::env::sim::{SimClock, SimDisk, Tear, env};
+use keel_base::env::{Disk, Env};
+use keel_sql::events::file::Files;
 use keel_sql::{ServerLog, Session};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -175,4 +176,69 @@ fn a_record_that_may_wait_is_durable_when_its_time_has_come() {
     clock.advance(Duration::from_millis(1500));
     assert!(engine.settle_due_audits().is_empty());
     assert!(there(&disk));
+}
+
+#[test]
+fn a_file_that_cannot_be_begun_does_not_stay() {
+    let begun = |n: u64| {
+        let disk = SimDisk::new();
+        let path = std::path::Path::new("/audit/trail.sqlaudit");
+        let mut files = Files::new(Arc::new(Arc::clone(&disk)), path, 1 << 20, 0).for_audit(1, true);
+        disk.fail_nth(n);
+        let failed = files.begin(1).is_err();
+        let left = disk.list(std::path::Path::new("/audit")).map_or(0, |all| all.len());
+        assert_eq!(left, usize::from(!failed), "operation {n}");
+        if failed {
+            files.begin(2).unwrap();
+        }
+        !failed
+    };
+    assert!((1..20).any(begun));
+}
+
+#[test]
+fn passwords_within_statements_are_not_recorded() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    let mut session = connect(&engine);
+    audited(&mut session, "queue_delay = 0");
+    for (n, value) in [
+        "encryptbypassphrase('Hush1', 'x')",
+        "'exec (''create login l with password = ''''Hush1'''''')'",
+        "N'create symmetric key k with key_source = ''Hush1'''",
+    ]
+    .iter()
+    .enumerate()
+    {
+        well(&mut session, &format!("insert t values ({n} + 0 * datalength({value})) -- not sp_password"));
+    }
+    let told = well(
+        &mut session,
+        "select statement from sys.fn_get_audit_file('/audit/*', default, default) where action_id = 'IN'",
+    );
+    assert!(!told.contains("Hush1") && told.matches("******").count() == 3, "{told}");
+    assert_eq!(told.to_lowercase().matches("insert t values").count(), 3, "{told}");
+}
+
+#[test]
+fn what_cannot_be_made_durable_later_is_told_to_the_next() {
+    for (options, number) in [("on_failure = fail_operation", "Msg 33239"), ("on_failure = shutdown", "")] {
+        let disk = SimDisk::new();
+        let clock = SimClock::starting_at(1_700_000_000_000_000_000);
+        let engine = open_in(Env { clock: Arc::clone(&clock) as _, ..env(&disk, 7) });
+        let stopped = Arc::new(AtomicU32::new(0));
+        let stops = Arc::clone(&stopped);
+        engine.on_shutdown(Box::new(move |_| {
+            stops.fetch_add(1, Ordering::Relaxed);
+        }));
+        let mut session = connect(&engine);
+        audited(&mut session, &format!("queue_delay = 1000, {options}"));
+        well(&mut session, "insert t values (1)");
+        clock.advance(Duration::from_millis(1500));
+        disk.fail_nth(1);
+        assert_eq!(engine.settle_due_audits().len(), 1);
+        assert!(well(&mut session, "select status_desc from sys.dm_server_audit_status").contains("FAILED"));
+        assert_eq!(stopped.load(Ordering::Relaxed), u32::from(number.is_empty()));
+        assert!(run(&mut session, "insert t values (2)").contains("Msg 33239"), "{options}");
+    }
 }

@@ -243,8 +243,9 @@ impl Planner<'_, '_> {
     }
 }
 
-/// Which arguments of a function are passwords.
-fn secret_arguments(name: &str) -> &'static [usize] {
+/// Which arguments of a function are passwords, from 0. Texts that are recorded leave them out like plans.
+#[must_use]
+pub fn secret_arguments(name: &str) -> &'static [usize] {
     match name.to_ascii_uppercase().as_str() {
         "ENCRYPTBYPASSPHRASE" | "DECRYPTBYPASSPHRASE" | "PWDENCRYPT" => &[0],
         "DECRYPTBYKEYAUTOCERT" | "DECRYPTBYKEYAUTOASYMKEY" => &[1],

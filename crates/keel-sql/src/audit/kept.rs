@@ -99,7 +99,7 @@ impl Engine {
         let Some(stopped) = self.audits.stop(id) else { return Ok(()) };
         // That it cannot write is a good reason to stop it.
         let _ = self.tell_session_changed(&stopped, "STOPPED", actor, by);
-        stopped.settle();
+        stopped.settle(&*self.options().log);
         Ok(())
     }
 
@@ -141,7 +141,18 @@ impl Engine {
     pub(super) fn audit_as(&self, h: &Happening, record: &Record, actor: &dyn Actor) -> Result<()> {
         let entry = h.database.and_then(|d| self.database_by_id(d));
         let takers = self.audits.takers(h, entry.as_deref(), || vec![crate::catalog::PUBLIC]);
-        takers.iter().filter(|a| a.wants(record, actor)).try_for_each(|audit| self.record(audit, record))
+        self.record_in(&takers, record, actor)
+    }
+
+    /// Writes a record to all audits that want it, also behind one that cannot. The error is that of the first that could not.
+    pub(super) fn record_in(
+        &self,
+        audits: &[Arc<Running>],
+        record: &Record,
+        actor: &dyn Actor,
+    ) -> Result<()> {
+        let wanting = audits.iter().filter(|audit| audit.wants(record, actor));
+        wanting.map(|audit| self.record(audit, record)).fold(Ok(()), Result::and)
     }
 
     /// The audits that were on go on, before anybody is let in. One that cannot start and whose failure stops the server is an error: the
@@ -199,7 +210,11 @@ impl Engine {
         }
         let now = self.now_utc();
         let failed = self.audits.all().into_iter().filter_map(|audit| {
-            let error = audit.settle_due(now).err()?;
+            let (error, outcome) = audit.settle_due(now).err()?;
+            if outcome == Outcome::Stops {
+                self.options().log.write(&errors::stopped(&audit.definition.name).message);
+                self.request_shutdown(true);
+            }
             let path = audit.status().0.map_or_else(PathBuf::new, |(path, _)| path);
             let told = errors::cannot_write(path.display());
             Some(SqlError { message: format!("{} {error}", told.message), ..*told })
@@ -209,6 +224,6 @@ impl Engine {
 
     /// All that was recorded is durable: the instance is about to end.
     pub(crate) fn settle_audits(&self) {
-        self.audits.all().iter().for_each(|audit| audit.settle());
+        self.audits.all().iter().for_each(|audit| audit.settle(&*self.options().log));
     }
 }

@@ -42,6 +42,8 @@ struct Target {
     unsynced: bool,
     /// The last record could not be written, and the error log says so.
     failing: bool,
+    /// Records that waited could not be made durable, and nobody has failed for it.
+    lost: bool,
 }
 
 /// What a record that could not be written means for who caused it.
@@ -67,8 +69,14 @@ impl Running {
     /// Begins its first file. The error is what the system says of it.
     pub fn start(definition: AuditDef, around: &Surroundings<'_>) -> std::io::Result<Running> {
         let check = definition.predicate.as_ref().map(|(p, _)| Check::over(p, COLUMNS));
-        let mut target =
-            Target { files: None, path: PathBuf::new(), synced: around.now, unsynced: false, failing: false };
+        let mut target = Target {
+            files: None,
+            path: PathBuf::new(),
+            synced: around.now,
+            unsynced: false,
+            failing: false,
+            lost: false,
+        };
         if let Destination::File { path, size_max, rollover, files_max, reserve } = &definition.to {
             target.path = file_path(around.dir, &definition, path);
             let kept = if *files_max > 0 { 0 } else { (*rollover as usize).saturating_add(1) };
@@ -106,19 +114,14 @@ impl Running {
                 if due {
                     target.synced = record.event_time;
                 }
-                Outcome::GoesOn
+                // What could not be made durable behind everybody's back is told to who comes next.
+                if std::mem::take(&mut target.lost) { self.outcome() } else { Outcome::GoesOn }
             }
             Err(e) => {
                 if !std::mem::replace(&mut target.failing, true) {
-                    let told = errors::cannot_write(target.path.display());
-                    log.write(&format!("Error: {}, Severity: {}, State: 1.", told.number, told.severity));
-                    log.write(&format!("{} {e}", told.message));
+                    self.say(&target.path, &e, log);
                 }
-                match self.definition.on_failure {
-                    OnFailure::Continue => Outcome::GoesOn,
-                    OnFailure::FailOperation => Outcome::Fails,
-                    OnFailure::Shutdown => Outcome::Stops,
-                }
+                self.outcome()
             }
         }
     }
@@ -127,24 +130,46 @@ impl Running {
         now - synced >= i64::from(self.definition.queue_delay_ms) * TICKS_MS
     }
 
-    /// Makes durable what has waited for QUEUE_DELAY. The error is what the system says of it.
-    pub(super) fn settle_due(&self, now: i64) -> std::io::Result<()> {
+    /// Makes durable what has waited for QUEUE_DELAY, while others write. The error is what the system says of it, with what it means;
+    /// where operations fail, the next one that is recorded does.
+    pub(super) fn settle_due(&self, now: i64) -> Result<(), (std::io::Error, Outcome)> {
         let mut target = self.target.lock();
-        if target.unsynced && self.is_due(target.synced, now) {
-            target.synced = now;
-            if let Some(files) = &target.files {
-                files.sync()?;
-            }
-            target.unsynced = false;
+        if !target.unsynced || !self.is_due(target.synced, now) {
+            return Ok(());
         }
-        Ok(())
+        target.synced = now;
+        target.unsynced = false;
+        let file = target.files.as_ref().and_then(Files::handle);
+        drop(target);
+        file.map_or(Ok(()), |file| file.sync_data()).map_err(|e| {
+            let mut target = self.target.lock();
+            (target.unsynced, target.failing, target.lost) = (true, true, true);
+            (e, self.outcome())
+        })
     }
 
-    /// Makes all durable that was written.
-    pub fn settle(&self) {
-        if let Some(files) = &self.target.lock().files {
-            // Whoever minds a lost record has QUEUE_DELAY = 0.
-            let _ = files.sync();
+    /// Makes all durable that was written; the error log says what went wrong.
+    pub fn settle(&self, log: &dyn crate::engine::ServerLog) {
+        let mut target = self.target.lock();
+        let file = target.files.as_ref().and_then(Files::handle);
+        if let Some(Err(e)) = file.map(|file| file.sync_data()) {
+            target.failing = true;
+            self.say(&target.path, &e, log);
+        }
+    }
+
+    fn say(&self, path: &std::path::Path, e: &std::io::Error, log: &dyn crate::engine::ServerLog) {
+        let told = errors::cannot_write(path.display());
+        log.write(&format!("Error: {}, Severity: {}, State: 1.", told.number, told.severity));
+        log.write(&format!("{} {e}", told.message));
+    }
+
+    /// What a record that is lost means.
+    fn outcome(&self) -> Outcome {
+        match self.definition.on_failure {
+            OnFailure::Continue => Outcome::GoesOn,
+            OnFailure::FailOperation => Outcome::Fails,
+            OnFailure::Shutdown => Outcome::Stops,
         }
     }
 

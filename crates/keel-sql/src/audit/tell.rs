@@ -7,7 +7,6 @@ use crate::engine::{DatabaseEntry, Engine, MASTER, TABLE_VARIABLES, TEMPDB};
 use crate::events::actor::Attempt;
 use crate::program::{ModuleIdentity, Need};
 use crate::session::info::Info;
-use crate::triggers::masked;
 use keel_query::catalog::Catalog as _;
 use keel_types::error::Result;
 use std::fmt::Write as _;
@@ -19,24 +18,14 @@ const NOBODY: &[i32] = &[crate::catalog::PUBLIC];
 
 /// Characters of a statement that are recorded: a longer one must not make a record that nobody reads.
 const STATEMENT_CHARS_MAX: usize = 1 << 20;
-/// Procedures whose arguments are passwords.
-const SECRETIVE: [&str; 5] =
-    ["sp_addlogin", "sp_password", "sp_setapprole", "sp_addlinkedsrvlogin", "sp_change_users_login"];
 
-/// A text as it is recorded: without its passwords.
+/// A text as it is recorded: without its passwords, and cut.
 fn without_passwords(text: &str) -> String {
-    let has =
-        |word: &str| text.as_bytes().windows(word.len()).any(|w| w.eq_ignore_ascii_case(word.as_bytes()));
-    let text = match text.char_indices().nth(STATEMENT_CHARS_MAX) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    };
-    if let Some(name) = SECRETIVE.into_iter().find(|name| has(name)) {
-        return format!(
-            "-- '{name}' was found in the text of this event.\n-- The text has been replaced with this comment for security reasons."
-        );
+    let mut text = crate::secrets::without_secrets(text);
+    if let Some((end, _)) = text.char_indices().nth(STATEMENT_CHARS_MAX) {
+        text.truncate(end);
     }
-    if has("password") { masked(text) } else { text.to_owned() }
+    text
 }
 
 impl Info {
@@ -52,10 +41,7 @@ impl Info {
             return Ok(());
         }
         let record = self.audit_record(h, entry.as_ref());
-        takers
-            .iter()
-            .filter(|audit| audit.wants(&record, self))
-            .try_for_each(|audit| self.engine.record(audit, &record))
+        self.engine.record_in(&takers, &record, self)
     }
 
     /// What is known of the session.

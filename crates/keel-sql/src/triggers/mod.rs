@@ -25,7 +25,7 @@ mod statement;
 
 pub use event::Event;
 pub use fire::any_logon;
-pub(crate) use statement::{command_text, described, masked};
+pub(crate) use statement::{command_text, described};
 
 use crate::engine::DatabaseEntry;
 use crate::errors;

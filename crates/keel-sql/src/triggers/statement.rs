@@ -552,7 +552,9 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
         _ => span.text(whole),
     };
     match &statement.kind {
-        S::CreateLogin(_) | S::AlterLogin(_) | S::CreateUser(_) | S::AlterUser(_) | S::Key(_) => masked(text),
+        S::CreateLogin(_) | S::AlterLogin(_) | S::CreateUser(_) | S::AlterUser(_) | S::Key(_) => {
+            crate::secrets::without_secrets(text)
+        }
         _ => text.to_owned(),
     }
 }
@@ -594,24 +596,4 @@ fn next_statement(text: &str, from: usize) -> usize {
     let Ok(tokens) = tokenize(&text[from..], true) else { return text.len() };
     let next = tokens.iter().find(|t| !matches!(t.tok, Tok::Semi));
     next.map_or(text.len(), |t| if t.tok == Tok::Eof { text.len() } else { from + t.start as usize })
-}
-
-/// The text without what follows `PASSWORD =`.
-pub(crate) fn masked(text: &str) -> String {
-    let Ok(tokens) = tokenize(text, true) else { return String::new() };
-    let mut out = String::with_capacity(text.len());
-    let mut copied = 0;
-    for three in tokens.windows(3) {
-        let word = &text[three[0].start as usize..three[0].end as usize];
-        let secret = matches!(three[2].tok, Tok::Str | Tok::NStr | Tok::Binary);
-        const SECRETS: [&str; 4] = ["PASSWORD", "OLD_PASSWORD", "KEY_SOURCE", "IDENTITY_VALUE"];
-        let is_password = SECRETS.iter().any(|secret| word.eq_ignore_ascii_case(secret));
-        if secret && is_password {
-            out.push_str(&text[copied..three[2].start as usize]);
-            out.push_str("'******'");
-            copied = three[2].end as usize;
-        }
-    }
-    out.push_str(&text[copied..]);
-    out
 }
