@@ -53,7 +53,7 @@ impl Runner<'_> {
                 let stored = stored.ok_or_else(errors::no_master_key)?;
                 let key = self.info.opened_master_key(entry, &stored).ok_or_else(errors::no_master_key)?;
                 let sealed = self.info.engine.options().hasher.seal(&key, password);
-                self.write_key_file(file, &sealed)
+                self.write_key_file(file, &sealed, true)
             }
             MasterKey::Restore { file, decryption, encryption, force } => {
                 let bytes = self.read_key_file(file).ok_or_else(errors::bad_master_key_file)?;
