@@ -126,7 +126,11 @@ impl Runner<'_> {
         for certificate in picture.certificates() {
             let names = (CERTIFICATE, certificate.name.as_str());
             if let Some(private) = self.sealed_anew(&certificate.private(), old, key, force, names)? {
-                let def = CertificateDef { sealed_key: private.by_master_key, ..(**certificate).clone() };
+                let def = CertificateDef {
+                    sealed_key: private.by_master_key,
+                    own_password: false,
+                    ..(**certificate).clone()
+                };
                 self.put(entry, CatalogObject::Certificate(Arc::new(def)))?;
             }
         }
