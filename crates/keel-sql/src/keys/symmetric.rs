@@ -162,17 +162,18 @@ impl Runner<'_> {
                 let found = picture.asymmetric_key_named(name).ok_or_else(unusable)?;
                 rsa::encrypt(&found.public, key, random).ok_or_else(unusable)?
             }
-            Protector::SymmetricKey(_) => seal_secret(key, &self.open_symmetric(&by, name)?, random),
+            Protector::SymmetricKey(_) => seal_secret(key, &self.open_symmetric(entry, &by, name)?, random),
         };
         sealed.push(SealedKey { by, key });
         Ok(())
     }
 
     /// The bytes of a symmetric key that the session has open. Error 15315.
-    fn open_symmetric(&self, by: &SealedBy, name: &str) -> Result<Vec<u8>> {
+    fn open_symmetric(&self, entry: &Arc<DatabaseEntry>, by: &SealedBy, name: &str) -> Result<Vec<u8>> {
         let SealedBy::SymmetricKey(guid) = by else { return Err(errors::not_open(name)) };
-        let open = self.info.open_keys.borrow();
-        open.of(guid).map(|k| k.key.clone()).ok_or_else(|| errors::not_open(name))
+        let picture = self.info.picture(entry);
+        let key = picture.symmetric_key_of(guid).and_then(|key| self.info.open_bytes(entry, key));
+        key.ok_or_else(|| errors::not_open(name))
     }
 
     /// ADD and DROP ENCRYPTION BY. The key has to be open.
@@ -184,7 +185,7 @@ impl Runner<'_> {
         by: &[Protector],
     ) -> Result<()> {
         let found = self.symmetric_key_for(entry, name, "ALTER", "alter")?;
-        let key = self.open_symmetric(&SealedBy::SymmetricKey(found.guid), name)?;
+        let key = self.open_symmetric(entry, &SealedBy::SymmetricKey(found.guid), name)?;
         let mut def = (*found).clone();
         for protector in by {
             if add {
@@ -224,7 +225,7 @@ impl Runner<'_> {
         if picture.symmetric_keys().any(|k| k.sealed.iter().any(|s| s.by == by)) {
             return Err(errors::in_use(SYMMETRIC_KEY));
         }
-        self.info.open_keys.borrow_mut().close(&found.guid);
+        self.info.open_keys.borrow_mut().close(entry.id, &found.guid);
         self.change(entry, CatalogOp::Remove(CatalogKey { class: object_class::SYMMETRIC_KEY, id: found.id }))
     }
 
@@ -246,6 +247,7 @@ impl Runner<'_> {
             id: found.id,
             name: found.name.clone(),
             guid: found.guid,
+            created: found.created,
             cipher: found.cipher,
             key,
             since: self.info.engine.now_local(),
@@ -285,7 +287,7 @@ impl Runner<'_> {
                 self.info.unseal(key, &by, &private)
             }
             Protector::SymmetricKey(_) => {
-                let outer = self.open_symmetric(&by, name)?;
+                let outer = self.open_symmetric(entry, &by, name)?;
                 let sealed = key.sealed.iter().find(|s| s.by == by).ok_or_else(errors::other_decryptor)?;
                 open_secret(&sealed.key, &outer).ok_or_else(errors::decryption_failed)
             }
@@ -295,7 +297,7 @@ impl Runner<'_> {
     pub(super) fn close_symmetric_key(&mut self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<()> {
         let found = self.info.picture(entry).symmetric_key_named(name).cloned();
         let found = found.ok_or_else(|| errors::not_found("find", SYMMETRIC_KEY, name))?;
-        let was_open = self.info.open_keys.borrow_mut().close(&found.guid);
+        let was_open = self.info.open_keys.borrow_mut().close(entry.id, &found.guid);
         if was_open { Ok(()) } else { Err(errors::not_open(name)) }
     }
 }
