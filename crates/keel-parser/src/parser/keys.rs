@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::ast::{
     BackupCertificate, CreateAsymmetricKey, CreateCertificate, CreateSymmetricKey, KeyChange, KeyStatement,
-    MasterKey, Opt, OptValue, Protector, StatementKind,
+    Literal, MasterKey, Opt, OptValue, Protector, StatementKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -11,6 +11,9 @@ use crate::lexer::Tok;
 use smol_str::{SmolStr, StrExt as _};
 
 type Key = KeyStatement;
+
+/// What is said of a private key; the last one not of one that is written.
+const KEY_OPTIONS: [&str; 4] = ["FILE", "DECRYPTION BY PASSWORD", "ENCRYPTION BY PASSWORD", "BINARY"];
 
 impl Parser<'_> {
     /// Behind a verb; `None` when it is about something else.
@@ -133,7 +136,7 @@ impl Parser<'_> {
             certificate.encryption_password = Some(self.by_password("ENCRYPTION")?);
         }
         if self.eat_words(&["WITH", "PRIVATE", "KEY"]) {
-            certificate.private_key = self.key_options()?;
+            certificate.private_key = self.key_options(&KEY_OPTIONS)?;
         } else if self.eat_kw(Kw::WITH) {
             certificate.options = self.option_list()?;
         }
@@ -150,7 +153,7 @@ impl Parser<'_> {
             return Ok(KeyChange::RemovePrivateKey);
         }
         if self.eat_words(&["WITH", "PRIVATE", "KEY"]) {
-            return Ok(KeyChange::PrivateKey(self.key_options()?));
+            return Ok(KeyChange::PrivateKey(self.key_options(&KEY_OPTIONS)?));
         }
         if self.eat_words(&["WITH", "ACTIVE", "FOR", "BEGIN_DIALOG"]) {
             self.expect(Tok::Eq)?;
@@ -167,10 +170,14 @@ impl Parser<'_> {
         let name = self.ident()?;
         let file = self.key_file(Kw::TO)?;
         let mut private_key = Vec::new();
-        if self.eat_words(&["WITH", "PRIVATE", "KEY"]) {
-            private_key = self.key_options()?;
-        } else if self.eat_kw(Kw::WITH) {
-            self.option_list()?;
+        if self.eat_kw(Kw::WITH) {
+            self.expect_words(&["PRIVATE", "KEY"])?;
+            private_key = self.key_options(&KEY_OPTIONS[..3])?;
+            // A file without a password would be open to everybody.
+            let said = |name: &str| private_key.iter().any(|o| o.name == name);
+            if !said("FILE") || !said("ENCRYPTION BY PASSWORD") {
+                return Err(self.unexpected_at(self.at - 1));
+            }
         }
         Ok(BackupCertificate { name, file, private_key })
     }
@@ -273,23 +280,26 @@ impl Parser<'_> {
         })
     }
 
-    /// `( FILE = '…', DECRYPTION BY PASSWORD = '…', ENCRYPTION BY PASSWORD = '…', BINARY = 0x… )`
-    fn key_options(&mut self) -> Result<Vec<Opt>> {
+    /// `( FILE = '…', DECRYPTION BY PASSWORD = '…', ENCRYPTION BY PASSWORD = '…', BINARY = 0x… )`: constants, and no other names.
+    fn key_options(&mut self, names: &[&str]) -> Result<Vec<Opt>> {
         self.parenthesized_list(|p| {
-            let start = p.span();
-            let token = p.token();
+            let (start, at, token) = (p.span(), p.at, p.token());
             let mut name = p.upper_word()?;
             if p.eat_words(&["BY", "PASSWORD"]) {
                 name = SmolStr::from(format!("{} BY PASSWORD", p.raw(token).to_uppercase_smolstr()));
             }
+            if !names.contains(&name.as_str()) {
+                return Err(p.unexpected_at(at));
+            }
             p.expect(Tok::Eq)?;
-            let value = match p.tok() {
-                Tok::Str | Tok::NStr => OptValue::String(p.string()?),
-                Tok::Variable => OptValue::Variable(p.variable()?),
-                _ => match p.literal()? {
-                    Some(literal) => OptValue::Number(literal),
-                    None => OptValue::Word(p.any_word()?),
-                },
+            let value = if name == "BINARY" {
+                let at = p.at;
+                match p.literal()? {
+                    Some(literal @ Literal::Binary(_)) => OptValue::Number(literal),
+                    _ => return Err(p.unexpected_at(at)),
+                }
+            } else {
+                OptValue::String(p.string()?)
             };
             Ok(Opt { name, value, span: p.since(start) })
         })

@@ -2,8 +2,8 @@
 
 use keel_parser::lexer::{self, Tok};
 
-/// Functions whose value changes by itself.
-const CHANGING: [&str; 10] = [
+/// Functions whose value changes by itself, or is the session's.
+const CHANGING: [&str; 32] = [
     "getdate",
     "getutcdate",
     "sysdatetime",
@@ -14,6 +14,29 @@ const CHANGING: [&str; 10] = [
     "crypt_gen_random",
     "encryptbypassphrase",
     "session_context",
+    // Keys that are there, and that the session has open.
+    "key_guid",
+    "key_id",
+    "key_name",
+    "symkeyproperty",
+    "cert_id",
+    "certproperty",
+    "certencoded",
+    "certprivatekey",
+    "asymkey_id",
+    "asymkeyproperty",
+    "encryptbykey",
+    "decryptbykey",
+    "decryptbykeyautocert",
+    "decryptbykeyautoasymkey",
+    "encryptbycert",
+    "decryptbycert",
+    "encryptbyasymkey",
+    "decryptbyasymkey",
+    "signbycert",
+    "verifysignedbycert",
+    "signbyasymkey",
+    "verifysignedbyasymkey",
 ];
 
 /// A call of a built-in function as the text has it.
@@ -86,5 +109,9 @@ mod tests {
         check("@@spid", false);
         check("[dbo].newid()", true);
         check("newid ( )", false);
+        check("DecryptByKey([c])", false);
+        check("encryptbycert(cert_id('c'),[c])", false);
+        check("verifysignedbyasymkey((256),[c],[s])", false);
+        check("decryptbypassphrase('p',[c])", true);
     }
 }

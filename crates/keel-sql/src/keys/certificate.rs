@@ -204,17 +204,16 @@ impl Runner<'_> {
     ) -> Result<()> {
         let name = b.name.text.as_str();
         let found = self.certificate_for(entry, name, "CONTROL", "find")?;
-        let Some(file) = option_text(&b.private_key, "FILE") else {
-            return self.write_key_file(&b.file, &found.certificate);
+        let option = |name| option_text(&b.private_key, name);
+        let (Some(file), Some(password)) = (option("FILE"), option("ENCRYPTION BY PASSWORD")) else {
+            return self.write_key_file(&b.file, &found.certificate, false);
         };
         if found.private().protection() == Protection::Absent && found.key.is_none() {
             return Err(errors::no_key_to_back_up(name));
         }
-        let decryption = option_text(&b.private_key, "DECRYPTION BY PASSWORD");
-        let key = self.info.certificate_key(entry, &found, decryption)?;
-        let password = option_text(&b.private_key, "ENCRYPTION BY PASSWORD").unwrap_or("");
-        self.write_key_file(&b.file, &found.certificate)?;
-        self.write_key_file(file, &self.info.engine.options().hasher.seal(&key, password))?;
+        let key = self.info.certificate_key(entry, &found, option("DECRYPTION BY PASSWORD"))?;
+        self.write_key_file(&b.file, &found.certificate, false)?;
+        self.write_key_file(file, &self.info.engine.options().hasher.seal(&key, password), true)?;
         let key_backed_up = self.info.engine.now_local();
         self.put_certificate(entry, CertificateDef { key_backed_up, ..(*found).clone() })
     }

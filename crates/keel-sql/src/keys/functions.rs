@@ -210,8 +210,7 @@ pub(crate) fn encrypt_by_key(info: &Info, args: &[Value]) -> Result<Value> {
     else {
         return Ok(Value::Null);
     };
-    let open = info.open_keys.borrow();
-    let Some(key) = open.of(guid) else { return Ok(Value::Null) };
+    let Some(key) = info.open_key(guid) else { return Ok(Value::Null) };
     let mut begins = [0; 16];
     info.engine.options().env.random.fill(&mut begins);
     let sealed = cell::seal(key.cipher, &key.key, &begins[..key.cipher.block_bytes()], plain, with);
@@ -224,8 +223,7 @@ pub(crate) fn decrypt_by_key(info: &Info, args: &[Value]) -> Result<Value> {
     else {
         return Ok(Value::Null);
     };
-    let open = info.open_keys.borrow();
-    let text = open.of(&guid).and_then(|key| cell::open(key.cipher, &key.key, sealed, with));
+    let text = info.open_key(&guid).and_then(|key| cell::open(key.cipher, &key.key, sealed, with));
     Ok(result(text))
 }
 

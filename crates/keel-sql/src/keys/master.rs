@@ -26,7 +26,7 @@ impl Runner<'_> {
                 let mut bytes = vec![0; KEY_BYTES];
                 self.info.engine.options().env.random.fill(&mut bytes);
                 let now = self.info.engine.now_local();
-                self.put_new_master_key(entry, &bytes, password.as_deref(), now)
+                self.put_new_master_key(entry, &bytes, password.as_deref(), now, true)
             }
             MasterKey::Open { password } => {
                 let stored = stored.ok_or_else(errors::no_master_key)?;
@@ -53,7 +53,7 @@ impl Runner<'_> {
                 let stored = stored.ok_or_else(errors::no_master_key)?;
                 let key = self.info.opened_master_key(entry, &stored).ok_or_else(errors::no_master_key)?;
                 let sealed = self.info.engine.options().hasher.seal(&key, password);
-                self.write_key_file(file, &sealed)
+                self.write_key_file(file, &sealed, true)
             }
             MasterKey::Restore { file, decryption, encryption, force } => {
                 let bytes = self.read_key_file(file).ok_or_else(errors::bad_master_key_file)?;
@@ -66,6 +66,7 @@ impl Runner<'_> {
                         &key,
                         Some(encryption),
                         self.info.engine.now_local(),
+                        true,
                     );
                 };
                 if self.info.opened_master_key(entry, &stored).as_ref() == Some(&key) {
@@ -87,13 +88,14 @@ impl Runner<'_> {
         key: &[u8],
         password: Option<&str>,
         created: i64,
+        by_server: bool,
     ) -> Result<()> {
         let engine = &self.info.engine;
         let mut guid = [0; 16];
         engine.options().env.random.fill(&mut guid);
         let def = MasterKeyDef {
             id: 1,
-            sealed: Some(engine.seal_with_service_key(key)?),
+            sealed: by_server.then(|| engine.seal_with_service_key(key)).transpose()?,
             sealed_elsewhere: Vec::new(),
             by_password: password.map(|password| engine.options().hasher.seal(key, password)),
             by_more_passwords: Vec::new(),
@@ -124,7 +126,11 @@ impl Runner<'_> {
         for certificate in picture.certificates() {
             let names = (CERTIFICATE, certificate.name.as_str());
             if let Some(private) = self.sealed_anew(&certificate.private(), old, key, force, names)? {
-                let def = CertificateDef { sealed_key: private.by_master_key, ..(**certificate).clone() };
+                let def = CertificateDef {
+                    sealed_key: private.by_master_key,
+                    own_password: false,
+                    ..(**certificate).clone()
+                };
                 self.put(entry, CatalogObject::Certificate(Arc::new(def)))?;
             }
         }
@@ -135,7 +141,9 @@ impl Runner<'_> {
                 self.put(entry, CatalogObject::AsymmetricKey(Arc::new(def)))?;
             }
         }
-        self.put_new_master_key(entry, key, Some(password), stored.created)
+        // DROP ENCRYPTION BY SERVICE MASTER KEY stays said.
+        let by_server = stored.by_service_keys().next().is_some();
+        self.put_new_master_key(entry, key, Some(password), stored.created, by_server)
     }
 
     /// A private key under another master key; `None` where there is nothing to do. What does not open stays as it is with FORCE.

@@ -44,6 +44,7 @@ pub use definition::{
 pub(crate) use open::{OpenKey, OpenKeys};
 pub(crate) use permission::{securable, shown};
 
+use crate::catalog::{DBO_USER, PrincipalDef, SecurableRef};
 use crate::engine::DatabaseEntry;
 use crate::run::Runner;
 use keel_parser::ast::{self, DropClass, KeyStatement};
@@ -128,12 +129,25 @@ impl Runner<'_> {
     /// `principal_id` of whom a new key belongs to: AUTHORIZATION, or the caller.
     fn key_owner(&self, entry: &Arc<DatabaseEntry>, named: Option<&ast::Ident>) -> Result<i32> {
         let Some(named) = named else {
-            return Ok(self.info.token_in(entry).map_or(crate::catalog::DBO_USER, |t| t.user));
+            return Ok(self.info.token_in(entry).map_or(DBO_USER, |t| t.user));
         };
         let found = self.info.picture(entry).principal_named(&named.text);
+        let found = found.filter(|p| self.may_give_to(entry, p));
         found
             .map(|p| p.principal_id)
             .ok_or_else(|| crate::errors::cannot_alter_principal("find", "user", named))
+    }
+
+    /// Whether the caller may make somebody an owner: himself, a role that he is in, whom he may run as, a role that he may alter. What
+    /// dbo owns is trusted ([`crate::Engine::endpoint_spec`]): only who controls the database gives to him.
+    fn may_give_to(&self, entry: &Arc<DatabaseEntry>, to: &PrincipalDef) -> bool {
+        let id = to.principal_id;
+        let permission = if to.is_user() { "IMPERSONATE" } else { "ALTER" };
+        self.info.token_in(entry).is_some_and(|token| token.is(id))
+            || match id {
+                DBO_USER => self.info.may(entry, "CONTROL", SecurableRef::Database),
+                _ => self.info.may(entry, permission, SecurableRef::Principal(id)),
+            }
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct OpenKey {
     pub name: String,
     /// `key_guid`
     pub guid: [u8; 16],
+    /// When it was made: another one may come to have its name, id and guid.
+    pub created: i64,
     /// Its algorithm.
     pub cipher: Cipher,
     /// The key itself.
@@ -69,14 +71,14 @@ impl OpenKeys {
 
     /// A symmetric key is open from here on.
     pub fn open(&mut self, key: OpenKey) {
-        self.close(&key.guid);
+        self.close(key.database, &key.guid);
         self.symmetric.push(key);
     }
 
     /// Whether it was open.
-    pub fn close(&mut self, guid: &[u8; 16]) -> bool {
+    pub fn close(&mut self, database: DatabaseId, guid: &[u8; 16]) -> bool {
         let before = self.symmetric.len();
-        self.symmetric.retain(|k| k.guid != *guid);
+        self.symmetric.retain(|k| (k.database, k.guid) != (database, *guid));
         self.symmetric.len() < before
     }
 
@@ -84,11 +86,6 @@ impl OpenKeys {
     pub fn close_all(&mut self) {
         self.symmetric.clear();
         self.automatic = None;
-    }
-
-    /// The open key with this guid.
-    pub fn of(&self, guid: &[u8; 16]) -> Option<&OpenKey> {
-        self.symmetric.iter().find(|k| k.guid == *guid)
     }
 
     /// All of them, in the order in which they were opened.
@@ -108,7 +105,32 @@ pub(super) struct Private<'k> {
     pub stored: &'k PrivateKey,
 }
 
+impl OpenKey {
+    /// Whether it is the key of this definition, and not one from before that had its guid.
+    fn is(&self, key: &SymmetricKeyDef) -> bool {
+        (self.guid, self.id, self.created) == (key.guid, key.id, key.created)
+    }
+}
+
 impl Info {
+    /// The open key with this guid: the current database's before another's. One that was dropped is closed.
+    pub(super) fn open_key(&self, guid: &[u8; 16]) -> Option<OpenKey> {
+        let current = self.current_database().id;
+        let open = self.open_keys.borrow();
+        let stands = |k: &&OpenKey| {
+            let entry = self.engine.database_by_id(k.database);
+            entry.is_some_and(|e| self.picture(&e).symmetric_key_of(guid).is_some_and(|key| k.is(key)))
+        };
+        let of_guid = open.symmetric.iter().filter(|k| k.guid == *guid).filter(stands);
+        of_guid.min_by_key(|k| k.database != current).cloned()
+    }
+
+    /// The bytes of a symmetric key of a database that the session has open.
+    pub(super) fn open_bytes(&self, entry: &DatabaseEntry, key: &SymmetricKeyDef) -> Option<Vec<u8>> {
+        let open = self.open_keys.borrow();
+        open.symmetric.iter().find(|k| k.database == entry.id && k.is(key)).map(|k| k.key.clone())
+    }
+
     /// The master key, opened with the service master key or by the session.
     pub(super) fn opened_master_key(&self, entry: &DatabaseEntry, stored: &MasterKeyDef) -> Option<Vec<u8>> {
         let open = self.open_keys.borrow();

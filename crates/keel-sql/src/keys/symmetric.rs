@@ -18,6 +18,9 @@ use keel_types::error::Result;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
+/// Encryptions of one symmetric key.
+const COPIES_MAX: usize = 32;
+
 fn digest(text: &str) -> Vec<u8> {
     let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     Sha256::digest(bytes).to_vec()
@@ -92,9 +95,7 @@ impl Runner<'_> {
             return Err(errors::key_exists(name));
         }
         let mut sealed: Vec<SealedKey> = Vec::new();
-        for by in &c.by {
-            self.add_sealed(entry, &mut sealed, &key, by)?;
-        }
+        self.add_sealed(entry, &mut sealed, &key, &c.by)?;
         let now = self.info.engine.now_local();
         let id = next_id(picture.symmetric_keys().map(|k| k.id));
         let name = name.to_owned();
@@ -128,27 +129,43 @@ impl Runner<'_> {
         })
     }
 
+    /// Seals a key with everything that a statement names. Passwords of one statement are compared as texts: each that is opened takes a
+    /// tenth of a second.
     fn add_sealed(
         &self,
         entry: &Arc<DatabaseEntry>,
         sealed: &mut Vec<SealedKey>,
         key: &[u8],
-        protector: &Protector,
+        by: &[Protector],
     ) -> Result<()> {
+        if sealed.len() + by.len() > COPIES_MAX {
+            return Err(refused(&format!("A symmetric key with more than {COPIES_MAX} encryptions")));
+        }
+        let before = sealed.clone();
+        for (at, protector) in by.iter().enumerate() {
+            let (kind, name) = words(protector);
+            let added = self.sealed(entry, key, protector)?;
+            let there = match protector {
+                Protector::Password(password) => {
+                    let hasher = &self.info.engine.options().hasher;
+                    let mut same = before.iter().filter(|s| s.by == SealedBy::Password);
+                    by[..at].contains(protector) || same.any(|s| hasher.open(&s.key, password).is_some())
+                }
+                _ => sealed.iter().any(|s| s.by == added.by),
+            };
+            if there {
+                return Err(errors::encryption_there(kind, name));
+            }
+            sealed.push(added);
+        }
+        Ok(())
+    }
+
+    fn sealed(&self, entry: &Arc<DatabaseEntry>, key: &[u8], protector: &Protector) -> Result<SealedKey> {
         let by = self.sealed_by(entry, protector)?;
         let (kind, name) = words(protector);
         let options = self.info.engine.options();
         let random = &*options.env.random;
-        let there = match protector {
-            Protector::Password(password) => {
-                let mut same = sealed.iter().filter(|s| s.by == SealedBy::Password);
-                same.any(|s| options.hasher.open(&s.key, password).is_some())
-            }
-            _ => sealed.iter().any(|s| s.by == by),
-        };
-        if there {
-            return Err(errors::encryption_there(kind, name));
-        }
         let picture = self.info.picture(entry);
         let unusable = || errors::cannot_use(kind);
         let key = match protector {
@@ -162,17 +179,17 @@ impl Runner<'_> {
                 let found = picture.asymmetric_key_named(name).ok_or_else(unusable)?;
                 rsa::encrypt(&found.public, key, random).ok_or_else(unusable)?
             }
-            Protector::SymmetricKey(_) => seal_secret(key, &self.open_symmetric(&by, name)?, random),
+            Protector::SymmetricKey(_) => seal_secret(key, &self.open_symmetric(entry, &by, name)?, random),
         };
-        sealed.push(SealedKey { by, key });
-        Ok(())
+        Ok(SealedKey { by, key })
     }
 
     /// The bytes of a symmetric key that the session has open. Error 15315.
-    fn open_symmetric(&self, by: &SealedBy, name: &str) -> Result<Vec<u8>> {
+    fn open_symmetric(&self, entry: &Arc<DatabaseEntry>, by: &SealedBy, name: &str) -> Result<Vec<u8>> {
         let SealedBy::SymmetricKey(guid) = by else { return Err(errors::not_open(name)) };
-        let open = self.info.open_keys.borrow();
-        open.of(guid).map(|k| k.key.clone()).ok_or_else(|| errors::not_open(name))
+        let picture = self.info.picture(entry);
+        let key = picture.symmetric_key_of(guid).and_then(|key| self.info.open_bytes(entry, key));
+        key.ok_or_else(|| errors::not_open(name))
     }
 
     /// ADD and DROP ENCRYPTION BY. The key has to be open.
@@ -184,13 +201,12 @@ impl Runner<'_> {
         by: &[Protector],
     ) -> Result<()> {
         let found = self.symmetric_key_for(entry, name, "ALTER", "alter")?;
-        let key = self.open_symmetric(&SealedBy::SymmetricKey(found.guid), name)?;
+        let key = self.open_symmetric(entry, &SealedBy::SymmetricKey(found.guid), name)?;
         let mut def = (*found).clone();
-        for protector in by {
-            if add {
-                self.add_sealed(entry, &mut def.sealed, &key, protector)?;
-                continue;
-            }
+        if add {
+            self.add_sealed(entry, &mut def.sealed, &key, by)?;
+        }
+        for protector in by.iter().filter(|_| !add) {
             let wanted = self.sealed_by(entry, protector)?;
             let hasher = &self.info.engine.options().hasher;
             let is_it = |s: &SealedKey| match protector {
@@ -224,7 +240,7 @@ impl Runner<'_> {
         if picture.symmetric_keys().any(|k| k.sealed.iter().any(|s| s.by == by)) {
             return Err(errors::in_use(SYMMETRIC_KEY));
         }
-        self.info.open_keys.borrow_mut().close(&found.guid);
+        self.info.open_keys.borrow_mut().close(entry.id, &found.guid);
         self.change(entry, CatalogOp::Remove(CatalogKey { class: object_class::SYMMETRIC_KEY, id: found.id }))
     }
 
@@ -246,6 +262,7 @@ impl Runner<'_> {
             id: found.id,
             name: found.name.clone(),
             guid: found.guid,
+            created: found.created,
             cipher: found.cipher,
             key,
             since: self.info.engine.now_local(),
@@ -285,7 +302,7 @@ impl Runner<'_> {
                 self.info.unseal(key, &by, &private)
             }
             Protector::SymmetricKey(_) => {
-                let outer = self.open_symmetric(&by, name)?;
+                let outer = self.open_symmetric(entry, &by, name)?;
                 let sealed = key.sealed.iter().find(|s| s.by == by).ok_or_else(errors::other_decryptor)?;
                 open_secret(&sealed.key, &outer).ok_or_else(errors::decryption_failed)
             }
@@ -295,7 +312,7 @@ impl Runner<'_> {
     pub(super) fn close_symmetric_key(&mut self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<()> {
         let found = self.info.picture(entry).symmetric_key_named(name).cloned();
         let found = found.ok_or_else(|| errors::not_found("find", SYMMETRIC_KEY, name))?;
-        let was_open = self.info.open_keys.borrow_mut().close(&found.guid);
+        let was_open = self.info.open_keys.borrow_mut().close(entry.id, &found.guid);
         if was_open { Ok(()) } else { Err(errors::not_open(name)) }
     }
 }
