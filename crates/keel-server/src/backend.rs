@@ -66,8 +66,9 @@ pub trait SqlSession {
     fn failover_partner(&self) -> Option<&str> {
         None
     }
-    /// The session begins, or is taken from a pool: error 17892 when a trigger refuses it.
-    fn log_on(&mut self, _pooled: bool) -> Result<()> {
+    /// The session begins, or is taken from a pool: error 17892 when a trigger refuses it, 33239 when an audit does; neither without
+    /// `triggers`.
+    fn log_on(&mut self, _pooled: bool, _triggers: bool) -> Result<()> {
         Ok(())
     }
     /// The session is put into its workload group: when it begins, and when it is taken from a pool; after [`SqlSession::log_on`].
@@ -160,8 +161,8 @@ impl SqlSession for Session {
     fn failover_partner(&self) -> Option<&str> {
         Session::failover_partner(self)
     }
-    fn log_on(&mut self, pooled: bool) -> Result<()> {
-        Session::log_on(self, pooled)
+    fn log_on(&mut self, pooled: bool, triggers: bool) -> Result<()> {
+        Session::log_on(self, pooled, triggers)
     }
     fn classify(&mut self) {
         Session::classify(self);

@@ -338,9 +338,7 @@ fn authenticate(
         context: context.clone(),
     };
     let begun = shared.backend.session(options).and_then(|mut session| {
-        if shared.config.logon_triggers {
-            session.log_on(false)?;
-        }
+        session.log_on(false, shared.config.logon_triggers)?;
         session.classify();
         Ok(session)
     });

@@ -267,9 +267,7 @@ impl<'a> Connection<'a> {
             if let Some(known) = known {
                 known.reset();
             }
-            if shared.config.logon_triggers
-                && let Err(mut e) = session.log_on(true)
-            {
+            if let Err(mut e) = session.log_on(true, shared.config.logon_triggers) {
                 e.line = e.line.max(1);
                 sink.message(&e);
                 refused = true;

@@ -91,7 +91,11 @@ impl Engine {
         })?;
         let running = Arc::new(running);
         self.audits.start(Arc::clone(&running));
-        self.tell_session_changed(&running, "STARTED", actor, by)
+        let told = self.tell_session_changed(&running, "STARTED", actor, by);
+        if told.is_err() {
+            self.audits.stop(running.definition.id);
+        }
+        told
     }
 
     /// Stops one, if it runs; all that was recorded is durable then.

@@ -273,10 +273,18 @@ impl Session {
     }
 
     /// The session begins, or (`pooled`) its connection is taken from a pool: fires the server's triggers of LOGON. Error
-    /// 17892 when one refuses it: by an error, by ROLLBACK, or by returning rows; the connection must be closed then.
-    pub fn log_on(&mut self, pooled: bool) -> Result<()> {
-        self.fire_logon_triggers(pooled)?;
-        self.info.audit_login(pooled)?;
+    /// 17892 when one refuses it: by an error, by ROLLBACK, or by returning rows; 33239 when an audit cannot record it. The connection
+    /// must be closed then. Without `triggers`, which is the way in where they refuse everybody, none fires and no audit refuses.
+    pub fn log_on(&mut self, pooled: bool, triggers: bool) -> Result<()> {
+        if triggers {
+            self.fire_logon_triggers(pooled)?;
+        }
+        if let Err(e) = self.info.audit_login(pooled)
+            && triggers
+        {
+            self.info.shared.killed.store(true, Ordering::Release);
+            return Err(e);
+        }
         self.info.logged_in(pooled);
         Ok(())
     }
