@@ -68,6 +68,10 @@ impl Group {
                 self.touch();
                 self.reply_when_durable(id, Ok(()));
             }
+            // It will be the primary in a moment, as when a distributed group's roles have just changed.
+            command if matches!(self.role, Role::Promoting { .. }) => {
+                self.awaiting_primary.push((id, command))
+            }
             Command::SetUpDistributed { .. }
             | Command::ModifyDistributed { .. }
             | Command::DropDistributed { .. }

@@ -290,6 +290,9 @@ impl Group {
                 cx.send(peer, beat);
             }
         }
+        for (id, command) in std::mem::take(&mut self.awaiting_primary) {
+            self.command(cx, id, command);
+        }
     }
 
     /// The engine takes blocks: the group is led, and what comes is passed on.

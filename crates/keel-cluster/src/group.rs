@@ -9,7 +9,8 @@ use crate::config::{
     SuspendReason,
 };
 use crate::distributed::{Distributed, Partner};
-use crate::event::{CommandError, Fitness, LogFacts};
+use crate::event::{Command, CommandError, Fitness, LogFacts};
+
 use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId, SessionId};
 use crate::message::LogBeat;
 use crate::node::Cx;
@@ -195,6 +196,8 @@ pub(crate) struct Group {
     pub(crate) take_over: Option<TakeOver>,
     /// Commands to be answered when the promotion under way is through.
     pub(crate) promotion_commands: Vec<CommandId>,
+    /// Commands that only a primary carries out, given while this instance becomes one.
+    pub(crate) awaiting_primary: Vec<(CommandId, Command)>,
     /// Since when (a role change) silence of members counts.
     pub(crate) role_since: Duration,
     /// Members were last heard at.
@@ -259,6 +262,7 @@ impl Group {
             epoch_seen,
             take_over: None,
             promotion_commands: Vec::new(),
+            awaiting_primary: Vec::new(),
             role_since: now,
             last_heard: BTreeMap::new(),
             says: None,
@@ -553,6 +557,7 @@ impl Group {
     pub(crate) fn take_commands(&mut self) -> Vec<CommandId> {
         let mut commands = std::mem::take(&mut self.promotion_commands);
         commands.extend(self.take_over.take().and_then(|t| t.command));
+        commands.extend(self.awaiting_primary.drain(..).map(|(id, _)| id));
         self.effects.retain(|(_, effect)| match effect {
             Effect::Reply(command, Ok(())) => {
                 commands.push(*command);

@@ -340,6 +340,9 @@ impl Group {
         for command in std::mem::take(&mut self.promotion_commands) {
             cx.reply(command, Err(CommandError::Failed));
         }
+        for (command, _) in std::mem::take(&mut self.awaiting_primary) {
+            cx.reply(command, Err(CommandError::NotPrimary));
+        }
         let was_demoted = matches!(self.role, Role::Secondary | Role::Demoting);
         if !was_demoted {
             self.set_role(cx, Role::Resolving { since: cx.now });

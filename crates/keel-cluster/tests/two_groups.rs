@@ -247,12 +247,8 @@ impl World {
     fn pass(&mut self, millis: u64) {
         for _ in 0..millis / 10 {
             let end = self.now + Duration::from_millis(10);
-            while let Some(entry) = self.due.first_entry().filter(|entry| entry.key().0 <= end) {
-                let ((at, _), (to, life, what)) = entry.remove_entry();
-                self.now = self.now.max(at);
-                if self.lives[to] == life && self.nodes[to].is_some() {
-                    self.happen(to, what);
-                }
+            while self.due.first_key_value().is_some_and(|(key, _)| key.0 <= end) {
+                self.next();
             }
             self.now = end;
             for i in 0..NODES {
@@ -260,6 +256,15 @@ impl World {
                 actions.into_iter().for_each(|action| self.act(i, action));
                 self.write(i);
             }
+        }
+    }
+
+    /// What is due next happens.
+    fn next(&mut self) {
+        let Some(((at, _), (to, life, what))) = self.due.pop_first() else { return self.pass(10) };
+        self.now = self.now.max(at);
+        if self.lives[to] == life && self.nodes[to].is_some() {
+            self.happen(to, what);
         }
     }
 
@@ -654,5 +659,29 @@ fn a_lost_side_comes_back_to_the_history_of_the_other() {
             world.disaster();
             world.check(&format!("disaster {round}"));
         }
+    }
+}
+
+/// The forwarder takes up the turn that gave the role up, for which it becomes primary of its group anew; a command meanwhile waits.
+#[test]
+fn the_role_is_taken_as_soon_as_it_was_given_up() {
+    for seed in seeds() {
+        let mut world = World::new(seed);
+        world.until_healthy("the start");
+        let source = world.source().unwrap();
+        let forwarder = world.leader(1 - source / 3).unwrap();
+        let yields = world.command(source, Command::YieldDistributed { group: group(source / 3) });
+        for _ in 0..10_000 {
+            if world.replies.contains_key(&yields) {
+                break;
+            }
+            world.next();
+        }
+        assert_eq!(world.replies.get(&yields), Some(&Ok(())), "seed {seed}");
+        (0..seed).for_each(|_| world.next());
+        let forces = world.command(forwarder, Command::ForceDistributed { group: group(forwarder / 3) });
+        world.pass(3000);
+        assert_eq!(world.replies.get(&forces), Some(&Ok(())), "seed {seed}");
+        world.check("a change of roles at once");
     }
 }
