@@ -75,6 +75,7 @@ pub mod procs;
 pub mod program;
 pub mod query_store;
 pub mod run;
+mod scoped;
 mod secrets;
 pub mod session;
 pub mod sink;

@@ -51,3 +51,27 @@ GO
 alter database away set online
 select * from away.dbo.t
 drop database away
+-- What was set is what is shown.
+create database options
+GO
+select is_auto_create_stats_on, is_auto_update_stats_on, is_auto_update_stats_async_on, is_local_cursor_default, is_parameterization_forced,
+    is_broker_enabled, page_verify_option_desc, is_honor_broker_priority_on from sys.databases where name = 'options'
+GO
+alter database options set auto_create_statistics off, auto_update_statistics off, auto_update_statistics_async on, cursor_default local,
+    parameterization forced, page_verify torn_page_detection, honor_broker_priority on, supplemental_logging off
+alter database options set enable_broker with rollback immediate
+GO
+select is_auto_create_stats_on, is_auto_update_stats_on, is_auto_update_stats_async_on, is_local_cursor_default, is_parameterization_forced,
+    is_broker_enabled, page_verify_option_desc, is_honor_broker_priority_on from sys.databases where name = 'options'
+select databasepropertyex('options', 'IsAutoCreateStatistics') as a, databasepropertyex('options', 'IsTornPageDetectionEnabled') as b,
+    databasepropertyex('options', 'IsLocalCursorsDefault') as c, databasepropertyex('options', 'IsParameterizationForced') as d
+GO
+alter database options set parameterization simple, page_verify checksum, disable_broker
+select is_parameterization_forced, is_broker_enabled, page_verify_option from sys.databases where name = 'options'
+GO
+alter database options set page_verify sometimes
+GO
+alter database options set cursor_default nowhere
+GO
+drop database options
+GO

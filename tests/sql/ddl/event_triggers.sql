@@ -161,6 +161,7 @@ exec sp_settriggerorder 'sees_view', 'middle', 'CREATE_VIEW', 'DATABASE'
 GO
 -- views
 select name, parent_class, parent_class_desc, parent_id, type, type_desc, is_disabled, is_instead_of_trigger from sys.triggers order by name
+select t.name, count(*) as events, min(e.type_desc) as one, min(cast(e.is_trigger_event as int)) as of_triggers from sys.events e join sys.triggers t on t.object_id = e.object_id group by t.name order by t.name
 select t.name, count(*) as events, min(e.event_group_type_desc) as grouped, sum(cast(is_first as int)) as firsts from sys.trigger_events e join sys.triggers t on t.object_id = e.object_id group by t.name order by t.name
 select count(*) as n from sys.objects where name in ('logs', 'sees_view')
 select object_id('logs') as id, left(m.definition, 40) as definition from sys.triggers t join sys.sql_modules m on m.object_id = t.object_id where t.name = 'another'

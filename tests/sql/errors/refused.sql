@@ -12,6 +12,10 @@ create database promises
 GO
 alter database promises set ledger = on
 GO
+alter database promises set filestream (non_transacted_access = full)
+GO
+alter database promises set filestream (non_transacted_access = off)
+GO
 alter database promises set enable_broker
 GO
 alter database promises set auto_shrink on

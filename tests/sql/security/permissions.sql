@@ -390,5 +390,21 @@ select has_perms_by_name(null, null, 'view server performance state') as p, has_
 select count(*) from sys.dm_os_wait_stats
 GO
 revert
+-- What comes with the server: everybody reads it, and what else there is only who may do everything does.
+select has_perms_by_name('[sys].[sql_expression_dependencies]', 'OBJECT', 'SELECT') as v, has_perms_by_name('sys.sp_executesql', 'OBJECT', 'EXECUTE') as p,
+    has_perms_by_name('sys.tables', 'OBJECT', 'ALTER') as a, has_perms_by_name('sys.nothing', 'OBJECT', 'SELECT') as n
+execute as login = 'eve'
+select has_perms_by_name('sys.tables', 'OBJECT', 'SELECT') as v, has_perms_by_name('sys.tables', 'OBJECT', 'ALTER') as a
+revert
+GO
+-- Permissions on what is not here are granted, and shown.
+use payroll
+GO
+grant view any column encryption key definition, view any column master key definition to public
+grant alter any security policy to public
+select permission_name, type, state_desc from sys.database_permissions where grantee_principal_id = 0 and class = 0 and permission_name <> 'CONNECT' order by 1
+revoke alter any security policy from public
+GO
+use master
 drop database payroll
 GO

@@ -22,8 +22,8 @@ mod principal;
 
 pub use object::{
     CatalogKey, CatalogObject, ChangeRetention, DatabaseSettings, DelayedDurability, DifferentialBase,
-    LogChain, PropertyDef, SchemaDef, SystemDatabase, decode, encode, object_class, property_class,
-    property_class_of,
+    LogChain, PageVerify, PropertyDef, SchemaDef, SystemDatabase, decode, encode, object_class,
+    property_class, property_class_of,
 };
 pub(crate) use overlay::apply_op;
 pub use overlay::{CatalogOp, Overlay};

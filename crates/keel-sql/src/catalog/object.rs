@@ -7,6 +7,7 @@ use crate::audit::definition::SpecificationDef;
 use crate::capture::CaptureSettings;
 use crate::keys::{AsymmetricKeyDef, CertificateDef, MasterKeyDef, SymmetricKeyDef};
 use crate::query_store::QueryStoreSettings;
+use crate::scoped::ScopedSetting;
 use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
 use keel_query::full_text::{FullTextCatalogDef, StoplistDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef};
@@ -50,6 +51,8 @@ pub struct DatabaseSettings {
     pub delayed_durability: DelayedDurability,
     /// COLLATE.
     pub collation: String,
+    /// PAGE_VERIFY, as last set. Pages are verified either way; this is what is reported.
+    pub page_verify: PageVerify,
     /// Boolean options that are remembered and reported, by upper-case name.
     pub flags: std::collections::BTreeMap<String, bool>,
     /// Create date, 100 ns ticks since 0001-01-01.
@@ -68,12 +71,37 @@ pub struct DatabaseSettings {
     pub capture: Option<CaptureSettings>,
     /// The Query Store's options, once somebody has set one.
     pub query_store: Option<QueryStoreSettings>,
-    /// MAXDOP of ALTER DATABASE SCOPED CONFIGURATION; 0 and nothing leave it to the instance.
-    pub max_dop: Option<u16>,
-    /// The same of copies, where FOR SECONDARY says another than the primary's.
-    pub max_dop_for_secondary: Option<u16>,
+    /// ALTER DATABASE SCOPED CONFIGURATION: what is not at its default, by name.
+    pub scoped: std::collections::BTreeMap<String, ScopedSetting>,
     /// Which system database of a contained availability group it is. A part of the database, so that copies and restored ones know it.
     pub system: Option<SystemDatabase>,
+}
+
+/// PAGE_VERIFY, with the catalog's numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PageVerify {
+    /// NONE
+    None = 0,
+    /// TORN_PAGE_DETECTION
+    TornPageDetection = 1,
+    /// CHECKSUM
+    #[default]
+    Checksum = 2,
+}
+
+impl PageVerify {
+    /// All of them.
+    pub const ALL: [PageVerify; 3] = [PageVerify::None, PageVerify::TornPageDetection, PageVerify::Checksum];
+
+    /// The word of ALTER DATABASE and `page_verify_option_desc`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            PageVerify::None => "NONE",
+            PageVerify::TornPageDetection => "TORN_PAGE_DETECTION",
+            PageVerify::Checksum => "CHECKSUM",
+        }
+    }
 }
 
 /// DELAYED_DURABILITY: whether commits are answered before they are durable.
@@ -210,6 +238,7 @@ impl Default for DatabaseSettings {
             target_recovery_seconds: 60,
             delayed_durability: DelayedDurability::Disabled,
             collation: "SQL_Latin1_General_CP1_CI_AS".into(),
+            page_verify: PageVerify::Checksum,
             flags: std::collections::BTreeMap::new(),
             created: 0,
             owner: vec![1],
@@ -219,8 +248,7 @@ impl Default for DatabaseSettings {
             change_trees: None,
             capture: None,
             query_store: None,
-            max_dop: None,
-            max_dop_for_secondary: None,
+            scoped: std::collections::BTreeMap::new(),
             system: None,
         }
     }

@@ -1,12 +1,13 @@
 //! CREATE, ALTER and DROP DATABASE.
 
 use super::query_store;
-use crate::catalog::{DatabaseSettings, DelayedDurability};
+use crate::catalog::{DatabaseSettings, DelayedDurability, PageVerify};
 use crate::engine::{DatabaseEntry, Restoring, not_of_a_snapshot};
 use crate::errors;
 use crate::hadr;
 use crate::query_store::QueryStoreSettings;
 use crate::run::Runner;
+use crate::scoped;
 use keel_parser::ast::{self, AlterDatabaseAction};
 use keel_types::SqlError;
 use keel_types::error::Result;
@@ -38,14 +39,8 @@ const FLAGS: &[&str] = &[
     "TEMPORAL_HISTORY_RETENTION",
     "TRUSTWORTHY",
     "ACCELERATED_DATABASE_RECOVERY",
-    "PAGE_VERIFY",
-    "PARAMETERIZATION",
-    "CURSOR_DEFAULT",
-    "ENABLE_BROKER",
-    "DISABLE_BROKER",
-    "NEW_BROKER",
     "ERROR_BROKER_CONVERSATIONS",
-    "TORN_PAGE_DETECTION",
+    "SUPPLEMENTAL_LOGGING",
     "DEFAULT_LANGUAGE",
     "DEFAULT_FULLTEXT_LANGUAGE",
     "TWO_DIGIT_YEAR_CUTOFF",
@@ -60,10 +55,17 @@ const FLAGS: &[&str] = &[
 ];
 
 /// Options that promise what does not happen here: what relies on them must not think it does.
-const REFUSED: &[&str] = &["LEDGER", "FILESTREAM", "ENABLE_BROKER", "NEW_BROKER"];
+const REFUSED: &[&str] = &["LEDGER", "FILESTREAM"];
 
 /// Options that are remembered and do nothing when they are on, which whoever sets them should know.
-const IDLE: &[&str] = &["AUTO_CLOSE", "AUTO_SHRINK", "AUTOMATIC_TUNING", "DATE_CORRELATION_OPTIMIZATION"];
+const IDLE: &[&str] = &[
+    "AUTO_CLOSE",
+    "AUTO_SHRINK",
+    "AUTOMATIC_TUNING",
+    "DATE_CORRELATION_OPTIMIZATION",
+    "ENABLE_BROKER",
+    "NEW_BROKER",
+];
 
 /// What a database may not be set to while it is in an availability group or mirrored.
 const NOT_FOR_MEMBERS: &[&str] =
@@ -221,14 +223,7 @@ impl Runner<'_> {
                 Ok(())
             }
             AlterDatabaseAction::ScopedConfiguration { for_secondary, options } => {
-                let max_dop: Vec<_> = options.iter().filter(|o| o.name == "MAXDOP").collect();
-                if max_dop.is_empty() {
-                    // Others are accepted.
-                    return Ok(());
-                }
-                entry.change_settings(|settings| {
-                    max_dop.iter().try_for_each(|option| set_max_dop(settings, option, *for_secondary))
-                })
+                self.alter_scoped(&entry, options, *for_secondary)
             }
             // Files and their sizes are the engine's business.
             AlterDatabaseAction::File { .. } | AlterDatabaseAction::Modify { .. } => Ok(()),
@@ -259,12 +254,39 @@ impl Runner<'_> {
         Ok(())
     }
 
+    fn alter_scoped(
+        &mut self,
+        entry: &Arc<DatabaseEntry>,
+        options: &[ast::Opt],
+        for_secondary: bool,
+    ) -> Result<()> {
+        for option in options {
+            match option.name.strip_prefix("CLEAR ") {
+                Some("PROCEDURE_CACHE") => self.info.engine.programs.forget(entry.id),
+                Some(other) => return Err(not_understood(other)),
+                None => {
+                    let mut idle = None;
+                    entry.change_settings(|settings| {
+                        idle = scoped::set(settings, option, for_secondary)?;
+                        Ok(())
+                    })?;
+                    idle.into_iter().for_each(|name| self.say_idle(name));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Says that an option is remembered, and no more.
     fn warn_of_idle(&mut self, option: &ast::Opt) {
         if IDLE.contains(&option.name.as_str()) && !is_off(option) {
-            let text = format!("The option '{}' is remembered; it has no effect in Evenkeel.", option.name);
-            self.report(&SqlError::new(40517, 10, 1, text));
+            self.say_idle(&option.name);
         }
+    }
+
+    fn say_idle(&mut self, name: &str) {
+        let text = format!("The option '{name}' is remembered; it has no effect in Evenkeel.");
+        self.report(&SqlError::new(40517, 10, 1, text));
     }
 }
 
@@ -276,21 +298,17 @@ fn is_off(option: &ast::Opt) -> bool {
     match &option.value {
         ast::OptValue::Off => true,
         ast::OptValue::Word(w) => w.is("OFF") || w.is("DISABLED"),
+        // FILESTREAM (NON_TRANSACTED_ACCESS = OFF), as tools write it.
+        ast::OptValue::List(options) => options.iter().all(is_off),
         _ => false,
     }
 }
 
-/// MAXDOP = n, or PRIMARY of a copy.
-fn set_max_dop(settings: &mut DatabaseSettings, option: &ast::Opt, for_secondary: bool) -> Result<()> {
-    let wrong = || SqlError::new(102, 15, 1, "Incorrect syntax near 'MAXDOP'.");
-    let primary = option.value.text().is_some_and(|word| word.eq_ignore_ascii_case("PRIMARY"));
-    let value = match option.value.number() {
-        Some(n) => Some(u16::try_from(n).ok().filter(|n| *n <= i16::MAX as u16).ok_or_else(wrong)?),
-        None if primary && for_secondary => None,
-        None => return Err(wrong()),
-    };
-    let place = if for_secondary { &mut settings.max_dop_for_secondary } else { &mut settings.max_dop };
-    *place = value;
+/// Remembers which of two words an option says, as a flag of the second.
+fn choose(settings: &mut DatabaseSettings, option: &ast::Opt, words: [&str; 2]) -> Result<()> {
+    let word = option.value.text().unwrap_or("").to_ascii_uppercase();
+    let chosen = words.iter().position(|w| *w == word).ok_or_else(|| not_understood(&word))?;
+    settings.flags.insert(option.name.to_string(), chosen == 1);
     Ok(())
 }
 
@@ -335,6 +353,18 @@ fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> 
             let known = DelayedDurability::ALL.into_iter().find(|(_, name)| *name == word);
             settings.delayed_durability = known.ok_or_else(|| not_understood(&word))?.0;
         }
+        // Scripts of SQL Server's tools switch the broker on in every database; what needs it says so itself.
+        "ENABLE_BROKER" | "NEW_BROKER" => _ = settings.flags.insert("BROKER".to_owned(), true),
+        "DISABLE_BROKER" => _ = settings.flags.insert("BROKER".to_owned(), false),
+        "PAGE_VERIFY" => {
+            let known = PageVerify::ALL.into_iter().find(|v| v.name() == word);
+            settings.page_verify = known.ok_or_else(|| not_understood(&word))?;
+        }
+        "TORN_PAGE_DETECTION" => {
+            settings.page_verify = if on { PageVerify::TornPageDetection } else { PageVerify::None };
+        }
+        "PARAMETERIZATION" => choose(settings, option, ["SIMPLE", "FORCED"])?,
+        "CURSOR_DEFAULT" => choose(settings, option, ["GLOBAL", "LOCAL"])?,
         "CONTAINMENT" => {
             let partial = match word.as_str() {
                 "PARTIAL" => true,

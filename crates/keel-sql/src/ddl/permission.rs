@@ -12,6 +12,9 @@ use keel_query::catalog::Catalog as _;
 use keel_types::error::Result;
 use std::sync::Arc;
 
+/// What it takes to configure a database, short of altering it.
+const SCOPED_CONFIGURATION: &str = "ALTER ANY DATABASE SCOPED CONFIGURATION";
+
 impl Runner<'_> {
     /// Refuses what the session may not do.
     pub(super) fn check_definition(&self, program: &Program, statement: &Statement) -> Result<()> {
@@ -89,6 +92,12 @@ impl Runner<'_> {
             }
             // Who may alter the group may as well: asked there.
             S::AlterDatabase(a) if matches!(a.action, ast::AlterDatabaseAction::SetHadr(_)) => Ok(()),
+            S::AlterDatabase(a)
+                if matches!(a.action, ast::AlterDatabaseAction::ScopedConfiguration { .. })
+                    && self.info.may(&entry, SCOPED_CONFIGURATION, SecurableRef::Database) =>
+            {
+                Ok(())
+            }
             S::AlterDatabase(a) => {
                 let name = a.name.as_ref().map_or_else(|| entry.name().to_string(), |n| n.text.to_string());
                 if self.may_alter_database(&name) { Ok(()) } else { Err(errors::cannot_alter_database(name)) }

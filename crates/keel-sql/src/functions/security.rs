@@ -2,11 +2,14 @@
 
 use super::{int, number, string, text};
 use crate::catalog::{FIXED_SERVER_ROLES, Named, PERMISSIONS, PUBLIC, SecurableRef, Token};
+use crate::engine::DatabaseEntry;
 use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_query::catalog::Catalog as _;
+use keel_query::scope::NameParts;
 use keel_types::Value;
 use keel_types::error::Result;
+use std::sync::Arc;
 
 pub(super) fn login_name(info: &Info, args: &[Value]) -> Result<Value> {
     match args.first() {
@@ -194,8 +197,9 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
         ("OBJECT", Some(name)) => {
             let Ok(name) = crate::run::procedure_name(name) else { return Ok(Value::Null) };
             let scope = Scope::bare(info, entry.id);
-            let Some((home, found)) = scope.resolve_unfollowed(crate::ddl::parts(&name)) else {
-                return Ok(Value::Null);
+            let parts = crate::ddl::parts(&name);
+            let Some((home, found)) = scope.resolve_unfollowed(parts) else {
+                return Ok(on_shipped(info, &entry, parts, &permission));
             };
             // What it takes is asked where the object is.
             entry = home;
@@ -224,6 +228,16 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
     let any = || PERMISSIONS.iter().any(|(name, _)| info.may(&entry, name, on));
     let allowed = if permission == "ANY" { any() } else { info.may(&entry, &permission, on) };
     Ok(Value::Int(i64::from(allowed)))
+}
+
+/// A permission on an object that comes with the server: everybody reads, calls and sees the definition of these, and the rest is what one may in
+/// the database.
+fn on_shipped(info: &Info, entry: &Arc<DatabaseEntry>, name: NameParts<'_>, permission: &str) -> Value {
+    if crate::views::shipped_object(name.schema, name.object).is_none() {
+        return Value::Null;
+    }
+    let public = matches!(permission, "ANY" | "SELECT" | "EXECUTE" | "VIEW DEFINITION");
+    Value::Int(i64::from(public || info.may(entry, permission, SecurableRef::Database)))
 }
 
 pub(super) fn has_db_access(info: &Info, args: &[Value]) -> Result<Value> {

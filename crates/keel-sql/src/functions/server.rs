@@ -1,6 +1,7 @@
 //! Functions about the instance and its databases.
 
 use super::{text, variant, variant_int, variant_text};
+use crate::catalog::PageVerify;
 use crate::engine::DatabaseEntry;
 use crate::session::info::Info;
 use keel_types::datetime::{DAY_1900, TICKS_PER_DAY};
@@ -215,6 +216,7 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
     };
     let settings = std::sync::Arc::clone(entry.picture().settings());
     let flag = |name: &str| variant_int(i64::from(settings.flags.get(name).copied().unwrap_or(false)));
+    let unless = |name: &str| variant_int(i64::from(settings.flags.get(name).copied().unwrap_or(true)));
     Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
         "collation" => variant_text(settings.collation.as_str()),
         "status" if follows_a_principal(info, &entry.name()) || entry.is_restoring() => {
@@ -241,7 +243,13 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         "sqlsortorder" => variant_int(settings.default_collation().sort_id().into()),
         "maxsizeinbytes" => Value::Null,
         "edition" | "serviceobjective" => Value::Null,
-        "isautocreatestatistics" | "isautoupdatestatistics" => variant_int(1),
+        "isautocreatestatistics" => unless("AUTO_CREATE_STATISTICS"),
+        "isautoupdatestatistics" => unless("AUTO_UPDATE_STATISTICS"),
+        "istornpagedetectionenabled" => {
+            variant_int((settings.page_verify == PageVerify::TornPageDetection).into())
+        }
+        "islocalcursorsdefault" => flag("CURSOR_DEFAULT"),
+        "isparameterizationforced" => flag("PARAMETERIZATION"),
         "ischangetrackingenabled" => variant_int(i64::from(settings.change_tracking.is_some())),
         "isautoclose" => flag("AUTO_CLOSE"),
         "isautoshrink" => flag("AUTO_SHRINK"),
@@ -264,11 +272,8 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         | "ispublished"
         | "issubscribed"
         | "issyncwithbackup"
-        | "islocalcursorsdefault"
         | "isautocreatestatisticsincremental"
         | "ismemoryoptimizedelevatetosnapshotenabled"
-        | "istornpagedetectionenabled"
-        | "isparameterizationforced"
         | "isclone"
         | "isverifiedclone"
         | "isxtpsupported" => variant_int(0),

@@ -64,9 +64,8 @@ impl Info {
     fn degree_of_database(&self) -> Option<usize> {
         let entry = self.database.borrow();
         let picture = entry.picture();
-        let settings = picture.settings();
-        let of_copy = settings.max_dop_for_secondary.filter(|_| entry.is_copy());
-        of_copy.or(settings.max_dop).filter(|n| *n > 0).map(usize::from)
+        let said = crate::scoped::max_dop(picture.settings(), entry.is_copy());
+        said.filter(|n| *n > 0).map(usize::from)
     }
 
     /// Threads that may help a statement now.

@@ -194,6 +194,16 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("xml_collection_id", INT),
     ]),
     none("service_contracts", &[("name", NAME), ("service_contract_id", INT), ("principal_id", INT)]),
+    none("service_contract_message_usages", &[
+        ("service_contract_id", INT), ("message_type_id", INT), ("is_sent_by_initiator", BIT), ("is_sent_by_target", BIT),
+    ]),
+    none("service_contract_usages", &[("service_id", INT), ("service_contract_id", INT)]),
+    none("service_queue_usages", &[("service_id", INT), ("service_queue_id", INT)]),
+    none("conversation_priorities", &[
+        ("priority_id", INT), ("name", NAME), ("service_contract_id", INT), ("local_service_id", INT), ("remote_service_name", N256),
+        ("priority", TINY),
+    ]),
+    none("conversation_groups", &[("conversation_group_id", GUID), ("service_id", INT), ("is_system", BIT)]),
     none("routes", &[
         ("name", NAME), ("route_id", INT), ("principal_id", INT), ("remote_service_name", N256), ("broker_instance", NAME),
         ("lifetime", DATE), ("address", N256), ("mirror_address", N256),

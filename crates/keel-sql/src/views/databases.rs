@@ -277,7 +277,8 @@ fn database(
     let picture = d.picture();
     let s: &DatabaseSettings = picture.settings();
     let flag = |name: &str| bit(s.flags.get(name).copied().unwrap_or(false));
-    let (no, yes) = (|| bit(false), || bit(true));
+    let unless = |name: &str| bit(s.flags.get(name).copied().unwrap_or(true));
+    let no = || bit(false);
     let access = match s.user_access.as_str() {
         "SINGLE_USER" => 1,
         "RESTRICTED_USER" => 2,
@@ -320,26 +321,38 @@ fn database(
         bit(s.read_committed_snapshot),
         int(recovery),
         text(s.recovery.as_str()),
-        int(2),
-        text("CHECKSUM"),
+        int(s.page_verify as i32),
+        text(s.page_verify.name()),
     ]);
-    row.extend([yes(), no(), yes(), no()]);
+    row.extend([unless("AUTO_CREATE_STATISTICS"), no(), unless("AUTO_UPDATE_STATISTICS")]);
+    row.push(flag("AUTO_UPDATE_STATISTICS_ASYNC"));
     for name in ["ANSI_NULL_DEFAULT", "ANSI_NULLS", "ANSI_PADDING", "ANSI_WARNINGS", "ARITHABORT"] {
         row.push(flag(name));
     }
     row.extend([flag("CONCAT_NULL_YIELDS_NULL"), flag("NUMERIC_ROUNDABORT"), flag("QUOTED_IDENTIFIER")]);
-    row.extend([flag("RECURSIVE_TRIGGERS"), flag("CURSOR_CLOSE_ON_COMMIT"), no(), no()]);
+    row.extend([flag("RECURSIVE_TRIGGERS"), flag("CURSOR_CLOSE_ON_COMMIT")]);
+    row.extend([flag("CURSOR_DEFAULT"), no()]);
     let opens = picture.master_key().is_some_and(|key| cx.engine.master_key_bytes(key).is_some());
     let queries = s.query_store.as_ref().is_some_and(|q| q.wanted != crate::query_store::Wanted::Off);
-    row.extend([flag("TRUSTWORTHY"), flag("DB_CHAINING"), no(), bit(opens), bit(queries)]);
-    row.extend([no(), no(), no(), no(), no(), Value::Guid([0; 16]), no()]);
+    row.extend([flag("TRUSTWORTHY"), flag("DB_CHAINING"), flag("PARAMETERIZATION")]);
+    row.extend([
+        bit(opens),
+        bit(queries),
+        no(),
+        no(),
+        no(),
+        no(),
+        no(),
+        Value::Guid([0; 16]),
+        flag("BROKER"),
+    ]);
     row.extend([
         int(wait),
         text(wait_name),
-        no(),
+        flag("DATE_CORRELATION_OPTIMIZATION"),
         bit(s.capture.is_some()),
         bit(d.store.is_encrypted()),
-        no(),
+        flag("HONOR_BROKER_PRIORITY"),
     ]);
     row.extend(member.map_or([NULL, NULL], |ids| ids.map(Value::Guid)));
     row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL]);

@@ -167,11 +167,14 @@ fn targets(cx: &ViewContext<'_>) -> Rows {
     kept(cx).iter().flat_map(rows).collect()
 }
 
+/// The type of a setting that is a text.
+const LONG: SqlType = SqlType::NVarChar(Length::Limited(4000));
+
 /// A setting as sql_variant shows it.
 fn setting(value: &Setting) -> Value {
     match value {
         Setting::Number(n) => super::whole_number(INT, *n),
-        Setting::Text(s) => text(s.as_str()),
+        Setting::Text(s) => crate::functions::variant(LONG, Value::str(s.as_str())),
     }
 }
 

@@ -25,6 +25,12 @@ const fn none(name: &'static str, columns: &'static [Column]) -> SystemView {
 }
 
 #[rustfmt::skip]
+const CREDENTIAL: &[Column] = &[
+    ("credential_id", INT), ("name", NAME), ("principal_id", INT), ("credential_identity", N4000), ("create_date", DATE),
+    ("modify_date", DATE), ("target_type", SqlType::NVarChar(Length::Limited(100))), ("target_id", INT),
+];
+
+#[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[
     // ---- classification ----
     none("sensitivity_classifications", &[
@@ -44,14 +50,20 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("asymmetric_key_support", TINY), ("asymmetric_key_persistance", TINY), ("asymmetric_key_export", TINY),
         ("asymmetric_key_import", TINY),
     ]),
+    none("dm_cryptographic_provider_keys", &[
+        ("key_id", INT), ("key_name", SqlType::NVarChar(Length::Limited(512))), ("key_thumbprint", SqlType::VarBinary(Length::Limited(32))),
+        ("algorithm_id", INT), ("algorithm_tag", SqlType::NVarChar(Length::Limited(60))), ("key_type", N256), ("key_length", INT),
+    ]),
+    none("crypt_properties", &[
+        ("class", TINY), ("class_desc", DESC), ("major_id", INT), ("thumbprint", SqlType::VarBinary(Length::Limited(32))),
+        ("crypt_type", SqlType::Char(4)), ("crypt_type_desc", DESC), ("crypt_property", SqlType::VarBinary(Length::Max)),
+    ]),
     none("column_encryption_key_values", &[
         ("column_encryption_key_id", INT), ("column_master_key_id", INT), ("encrypted_value", SqlType::VarBinary(Length::Limited(8000))),
         ("encryption_algorithm_name", NAME),
     ]),
-    none("database_scoped_credentials", &[
-        ("credential_id", INT), ("name", NAME), ("principal_id", INT), ("credential_identity", N4000), ("create_date", DATE),
-        ("modify_date", DATE), ("target_type", SqlType::NVarChar(Length::Limited(100))), ("target_id", INT),
-    ]),
+    none("database_scoped_credentials", CREDENTIAL),
+    none("database_credentials", CREDENTIAL),
     // ---- XML, spatial, graph ----
     none("selective_xml_index_paths", &[
         ("object_id", INT), ("index_id", INT), ("path_id", INT), ("path", N4000), ("name", NAME), ("path_type", TINY),

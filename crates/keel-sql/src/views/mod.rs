@@ -363,7 +363,21 @@ impl VirtualTable for BoundView {
             "{} has ragged rows",
             self.view.name
         );
+        debug_assert!(
+            rows.iter().all(|row| row.iter().zip(self.view.columns).all(fits)),
+            "{} has rows of other types than its columns'",
+            self.view.name
+        );
         Ok(Box::new(rows.into_iter().map(Ok)))
+    }
+}
+
+/// Whether what is in a column can be sent as one of its type, where a wrong one is easily made: a `sql_variant` that says no type, or one that
+/// is none.
+fn fits((value, (_, ty)): (&Value, &Column)) -> bool {
+    match value {
+        Value::Null => true,
+        value => matches!(value, Value::Variant(_)) == matches!(ty, SqlType::SqlVariant),
     }
 }
 

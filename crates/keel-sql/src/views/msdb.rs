@@ -101,6 +101,18 @@ pub(super) static TABLES: &[SystemView] = &[
         ("log_id", INT), ("event_type", SqlType::VarChar(Length::Limited(11))), ("log_date", STAMP), ("description", TEXT),
         ("process_id", INT), ("mailitem_id", INT), ("account_id", INT), ("last_mod_date", STAMP), ("last_mod_user", NAME),
     ]),
+    // ---- data-tier applications ----
+    none("sysdac_instances", &[
+        ("instance_id", GUID), ("instance_name", NAME), ("type_name", NAME), ("type_version", SqlType::NVarChar(Length::Limited(64))),
+        ("description", SqlType::NVarChar(Length::Limited(4000))), ("type_stream", SqlType::VarBinary(Length::Max)), ("date_created", DATE),
+        ("created_by", NAME), ("database_name", NAME),
+    ]),
+    none("sysdac_history_internal", &[
+        ("action_id", INT), ("sequence_id", INT), ("instance_id", GUID), ("action_type", TINY), ("action_type_name", SqlType::VarChar(Length::Limited(19))),
+        ("action_status", TINY), ("action_status_name", SqlType::VarChar(Length::Limited(11))), ("required", BIT), ("dac_name_pretran", NAME),
+        ("dac_name_posttran", NAME), ("sqlscript", TEXT), ("payload", SqlType::VarBinary(Length::Max)), ("comments", TEXT),
+        ("error_string", TEXT), ("created_by", NAME), ("date_created", DATE), ("date_modified", DATE),
+    ]),
     // ---- policies ----
     SystemView {
         schema: "dbo", name: "syspolicy_configuration", columns: &[("name", NAME), ("current_value", super::VARIANT)],

@@ -4,13 +4,15 @@ use super::{
     BIG, BIT, Column, DATE, DESC, INT, NAME, NULL, SMALL, SystemView, TINY, VARIANT, ViewContext, bit, date,
     int, text,
 };
+use crate::catalog::DatabaseSettings;
+use crate::functions::variant;
 use crate::hadr::{EndpointAddress, EndpointState, ListenerCondition};
+use crate::scoped;
 use keel_query::catalog::IndexKind;
 use keel_store::base::PAGE_SIZE;
 use keel_types::datetime::language::{LANGUAGES, Language};
 use keel_types::functions::{ZONES, Zone};
 use keel_types::{Length, SqlType, Value};
-use std::sync::Arc;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -152,21 +154,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("is_value_default", BIT),
         ],
         rows: |cx| {
-            let variant = |n: i64| Value::Variant(Arc::new((INT, Value::Int(n))));
-            let row = |(id, name, value)| vec![int(id), text(name), variant(value), NULL, bit(true)];
             let entry = cx.info.current_database();
-            let (picture, own) = (entry.picture(), |n: Option<u16>| n.map(i64::from));
-            let settings = picture.settings();
-            let (primary, copy) = (own(settings.max_dop), own(settings.max_dop_for_secondary));
-            let max_dop = vec![
-                int(1),
-                text("MAXDOP"),
-                variant(primary.unwrap_or(0)),
-                copy.map_or(NULL, variant),
-                bit(primary.unwrap_or(0) == 0 && copy.is_none()),
-            ];
-            let others = [(2, "LEGACY_CARDINALITY_ESTIMATION", 0), (3, "PARAMETER_SNIFFING", 1)];
-            std::iter::once(max_dop).chain(others.map(row)).collect()
+            scoped_configurations(entry.picture().settings())
         },
     },
     SystemView {
@@ -409,6 +398,21 @@ fn stats_properties(cx: &ViewContext<'_>) -> Rows {
         }
     }
     rows
+}
+
+/// `sys.database_scoped_configurations` of a database.
+fn scoped_configurations(settings: &DatabaseSettings) -> Vec<Vec<Value>> {
+    let shown = |value| match value {
+        scoped::Value::Number(n) => variant(INT, Value::Int(i64::from(n))),
+        scoped::Value::Switch(on) => variant(BIT, bit(on)),
+        scoped::Value::Text(text) => variant(SqlType::NVarChar(Length::Limited(4000)), Value::str(text)),
+    };
+    let row = |c: &scoped::Configuration| {
+        let (primary, copies) = c.in_force(settings);
+        let default = primary == c.default && copies.is_none();
+        vec![int(c.id), text(c.name), shown(primary), copies.map_or(NULL, shown), bit(default)]
+    };
+    scoped::CONFIGURATIONS.iter().map(row).collect()
 }
 
 /// A zone with its offset at a moment in UTC.

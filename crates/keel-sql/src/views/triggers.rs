@@ -22,12 +22,21 @@ const EVENT: &[Column] = &[
     ("event_group_type_desc", DESC), ("is_trigger_event", BIT),
 ];
 
+/// What triggers and event notifications have in common; there are no event notifications.
+#[rustfmt::skip]
+const ANY_EVENT: &[Column] = &[
+    ("object_id", INT), ("type", INT), ("type_desc", DESC), ("is_trigger_event", BIT), ("event_group_type", INT),
+    ("event_group_type_desc", DESC),
+];
+
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "triggers", rows: triggers, columns: &super::joined::<13>(TRIGGER, &[
         ("is_not_for_replication", BIT), ("is_instead_of_trigger", BIT),
     ]) },
     SystemView { schema: "sys", name: "trigger_events", rows: trigger_events, columns: EVENT },
+    SystemView { schema: "sys", name: "events", columns: ANY_EVENT, rows: |cx| without_order(trigger_events(cx)) },
+    SystemView { schema: "sys", name: "server_events", columns: ANY_EVENT, rows: |cx| without_order(server_trigger_events(cx)) },
     SystemView { schema: "sys", name: "trigger_event_types", rows: event_types, columns: &[
         ("type", INT), ("type_name", DESC), ("parent_type", INT),
     ] },
@@ -100,6 +109,17 @@ fn trigger_events(cx: &ViewContext<'_>) -> Rows {
 fn server_trigger_events(cx: &ViewContext<'_>) -> Rows {
     let triggers = of_server(cx);
     triggers.iter().flat_map(|m| m.events.iter().flat_map(|e| events(m, e))).collect()
+}
+
+/// Events of triggers as `sys.events` has them, which knows nothing of first and last.
+fn without_order(events: Rows) -> Rows {
+    let short = |mut row: Vec<Value>| {
+        let of_trigger = row.pop();
+        row.drain(3..5);
+        row.splice(3..3, of_trigger);
+        row
+    };
+    events.into_iter().map(short).collect()
 }
 
 /// The events of a trigger: those of the groups it names one by one, with the group.
