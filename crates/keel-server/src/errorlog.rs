@@ -39,6 +39,11 @@ impl ErrorLog {
 
     /// Writes an entry from `source` ("Server", "Logon", "spid51").
     pub fn entry(&self, source: &str, text: &str) {
+        // A log that cannot be written has nowhere to complain; standard error has the line already.
+        let _ = self.append(source, text);
+    }
+
+    fn append(&self, source: &str, text: &str) -> std::io::Result<()> {
         let now = OffsetDateTime::now_local().unwrap_or_else(|_| OffsetDateTime::now_utc());
         let format =
             format_description!("[year]-[month]-[day] [hour]:[minute]:[second].[subsecond digits:2]");
@@ -56,16 +61,18 @@ impl ErrorLog {
         {
             *open = Open { file, bytes: 0 };
         }
-        // A log that cannot be written has nowhere to complain; standard error has the line already.
-        if open.file.write_all(line.as_bytes()).is_ok() {
-            open.bytes += u64::try_from(line.len()).unwrap_or(0);
-        }
+        open.file.write_all(line.as_bytes())?;
+        open.bytes += u64::try_from(line.len()).unwrap_or(0);
+        Ok(())
     }
 }
 
 impl ServerLog for ErrorLog {
     fn write(&self, text: &str) {
         self.entry("Server", text);
+    }
+    fn record(&self, line: &str) -> std::io::Result<()> {
+        self.append("Server", line)
     }
     fn archives(&self) -> Vec<(u32, PathBuf)> {
         let old = (1..=KEPT).map(|n| (n, self.path.with_file_name(format!("errorlog.{n}"))));

@@ -9,17 +9,25 @@ use keel_sql::events::file::Files;
 use keel_sql::{ServerLog, Session};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+/// An error log; its file cannot be written to once it is full.
 #[derive(Default)]
-struct Lines(Mutex<String>);
+struct Lines(Mutex<String>, AtomicBool);
 
 impl ServerLog for Lines {
     fn write(&self, text: &str) {
         let mut all = self.0.lock();
         all.push_str(text);
         all.push('\n');
+    }
+    fn record(&self, line: &str) -> std::io::Result<()> {
+        if self.1.load(Ordering::Relaxed) {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        self.write(line);
+        Ok(())
     }
 }
 
@@ -241,4 +249,43 @@ fn what_cannot_be_made_durable_later_is_told_to_the_next() {
         assert_eq!(stopped.load(Ordering::Relaxed), u32::from(number.is_empty()));
         assert!(run(&mut session, "insert t values (2)").contains("Msg 33239"), "{options}");
     }
+}
+
+/// An audit of the inserts into `t` TO APPLICATION_LOG.
+fn audited_in_the_error_log(session: &mut Session, options: &str) {
+    well(session, "create table t (id int primary key)");
+    well(session, &format!("create server audit loud to application_log with ({options})"));
+    well(
+        session,
+        "create server audit specification s for server audit loud add (schema_object_access_group) with (state = on)",
+    );
+    well(session, "alter server audit loud with (state = on)");
+}
+
+#[test]
+fn a_statement_forges_no_lines_of_the_error_log() {
+    let lines = Arc::new(Lines::default());
+    let engine = open_logging(&SimDisk::new(), lines.clone());
+    let mut session = connect(&engine);
+    audited_in_the_error_log(&mut session, "queue_delay = 0");
+    let before = lines.0.lock().lines().count();
+    well(&mut session, "insert t\r\n/* 2026-01-01 Server Audit event: \u{1b}[2A\u{2028} */ values (1)");
+    let told = lines.0.lock().clone();
+    assert_eq!(told.lines().count(), before + 1, "{told}");
+    let last = told.lines().last().unwrap();
+    assert!(last.contains("insert t\\r\\n/*") && last.contains("\\u{1b}[2A\\u{2028}"), "{last}");
+}
+
+#[test]
+fn an_error_log_that_cannot_be_written_fails_what_is_audited_in_it() {
+    let lines = Arc::new(Lines::default());
+    let engine = open_logging(&SimDisk::new(), lines.clone());
+    let mut session = connect(&engine);
+    audited_in_the_error_log(&mut session, "on_failure = fail_operation");
+    lines.1.store(true, Ordering::Relaxed);
+    assert!(run(&mut session, "insert t values (1)").contains("Msg 33239"));
+    assert!(well(&mut session, "select status_desc from sys.dm_server_audit_status").contains("FAILED"));
+    lines.1.store(false, Ordering::Relaxed);
+    well(&mut session, "insert t values (2)");
+    assert!(lines.0.lock().contains("SQL Server Audit could not write to file 'errorlog'."));
 }
