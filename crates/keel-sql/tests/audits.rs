@@ -289,3 +289,63 @@ fn an_error_log_that_cannot_be_written_fails_what_is_audited_in_it() {
     well(&mut session, "insert t values (2)");
     assert!(lines.0.lock().contains("SQL Server Audit could not write to file 'errorlog'."));
 }
+
+#[test]
+fn an_audit_that_cannot_be_written_to_can_be_switched_off() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    let mut session = connect(&engine);
+    well(
+        &mut session,
+        "create server audit trail to file (filepath = '/audit/') with (queue_delay = 0, on_failure = fail_operation)",
+    );
+    well(
+        &mut session,
+        "create server audit specification s for server audit trail add (audit_change_group) with (state = on)",
+    );
+    well(&mut session, "alter server audit trail with (state = on)");
+    disk.fail_nth(1);
+    let refused = run(&mut session, "alter server audit specification s with (state = off)");
+    assert!(refused.contains("Msg 33239"), "{refused}");
+    disk.fail_nth(1);
+    well(&mut session, "alter server audit trail with (state = off)");
+    assert!(!disk.fault_pending());
+    well(&mut session, "drop server audit trail");
+}
+
+/// Two audits record at the same time, each what its own specifications and its WHERE let in, and one goes on without the other.
+#[test]
+fn two_audits_record_side_by_side() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    let mut session = connect(&engine);
+    audited(&mut session, "queue_delay = 0");
+    well(
+        &mut session,
+        "create server audit other to file (filepath = '/other/') with (queue_delay = 0, on_failure = fail_operation) where action_id <> 'SL'",
+    );
+    well(
+        &mut session,
+        "create database audit specification d for server audit other add (insert, select on dbo.t by public) with (state = on)",
+    );
+    well(&mut session, "alter server audit other with (state = on)");
+    well(&mut session, "insert t values (1)");
+    well(&mut session, "select id from t");
+    let recorded = |session: &mut Session, path: &str| {
+        let query = format!(
+            "select string_agg(rtrim(action_id), ' ') as told from sys.fn_get_audit_file('{path}*', default, default) where action_id <> 'AUSC'"
+        );
+        well(session, &query).lines().nth(2).unwrap().trim().to_owned()
+    };
+    assert_eq!(recorded(&mut session, "/audit/"), "IN SL");
+    assert_eq!(recorded(&mut session, "/other/"), "IN");
+    // What one cannot record is in the other all the same, and does not happen.
+    disk.fail_nth(3);
+    assert!(run(&mut session, "insert t values (2)").contains("Msg 33239"));
+    assert_eq!(recorded(&mut session, "/audit/"), "IN SL IN");
+    well(&mut session, "alter server audit trail with (state = off)");
+    well(&mut session, "insert t values (3)");
+    assert_eq!(recorded(&mut session, "/audit/"), "IN SL IN");
+    assert_eq!(recorded(&mut session, "/other/"), "IN IN");
+    assert!(well(&mut session, "select id from t").contains("1\n3\n"));
+}
