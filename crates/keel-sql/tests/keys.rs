@@ -137,3 +137,25 @@ fn what_was_kept_before_is_read() {
     assert_eq!((certificate.principal, certificate.owner.as_str()), (0, "ann"));
     assert_eq!(certificate.private().by_master_key.as_deref(), Some(&[2][..]));
 }
+
+/// Where the service master key cannot be read, that is what is wrong, and not a master key that somebody forgot to open.
+#[test]
+fn a_service_master_key_that_cannot_be_read_is_named() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    let mut session = connect(&engine);
+    well(&mut session, SHOP);
+    drop((session, engine));
+    let disk = disk.crash(Tear::KeepAll);
+    let key = files_below(&disk, Path::new("/data")).into_iter().find(|p| p.ends_with("service.keel")).unwrap();
+    disk.open(&key, OpenMode::ReadWrite).unwrap().write_at(b"no key at all", 0).unwrap();
+    let engine = open(&disk);
+    let mut session = connect(&engine);
+    well(&mut session, "USE shop");
+    for statement in [READ, "OPEN SYMMETRIC KEY k DECRYPTION BY CERTIFICATE c"] {
+        let said = run(&mut session, statement);
+        assert!(said.contains("Msg 33094") && said.contains("service.keel is damaged"), "{said}");
+    }
+    well(&mut session, "OPEN MASTER KEY DECRYPTION BY PASSWORD = 'Master-Key-1'");
+    assert!(well(&mut session, READ).contains(PLAIN));
+}

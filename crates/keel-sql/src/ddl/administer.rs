@@ -239,7 +239,7 @@ fn changes_lists(kind: &StatementKind) -> bool {
         | StatementKind::AlterRole(_)
         | StatementKind::Permission(_)
         | StatementKind::AlterAuthorization(_) => true,
-        StatementKind::Key(k) => !crate::keys::changes_nothing(k),
+        StatementKind::Key(k) => !crate::keys::changes_nothing(k) && !crate::keys::locks_by_itself(k),
         StatementKind::Drop(d) => {
             crate::keys::drops(&d.class)
                 || matches!(

@@ -5,7 +5,7 @@
 
 use super::open::{OpenKey, by_asymmetric_key, by_certificate};
 use super::{
-    ASYMMETRIC_KEY, CERTIFICATE, SYMMETRIC_KEY, SealedBy, SealedKey, SymmetricKeyDef, errors, next_id,
+    ASYMMETRIC_KEY, CERTIFICATE, DROPPED, SYMMETRIC_KEY, SealedBy, SealedKey, SymmetricKeyDef, errors, next_id,
     refused, rsa,
 };
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, SecurableRef, object_class};
@@ -238,7 +238,7 @@ impl Runner<'_> {
         let found = self.symmetric_key_for(entry, name, "CONTROL", "drop")?;
         let by = SealedBy::SymmetricKey(found.guid);
         if picture.symmetric_keys().any(|k| k.sealed.iter().any(|s| s.by == by)) {
-            return Err(errors::in_use(SYMMETRIC_KEY));
+            return Err(errors::in_use(SYMMETRIC_KEY, DROPPED));
         }
         self.info.open_keys.borrow_mut().close(entry.id, &found.guid);
         self.change(entry, CatalogOp::Remove(CatalogKey { class: object_class::SYMMETRIC_KEY, id: found.id }))
