@@ -21,7 +21,7 @@ const STATEMENT_CHARS_MAX: usize = 1 << 20;
 
 /// A text as it is recorded: without its passwords, and cut.
 fn without_passwords(text: &str) -> String {
-    let mut text = crate::secrets::without_secrets(text);
+    let mut text = crate::secrets::without_secrets(text).into_owned();
     if let Some((end, _)) = text.char_indices().nth(STATEMENT_CHARS_MAX) {
         text.truncate(end);
     }
