@@ -147,7 +147,8 @@ fn a_service_master_key_that_cannot_be_read_is_named() {
     well(&mut session, SHOP);
     drop((session, engine));
     let disk = disk.crash(Tear::KeepAll);
-    let key = files_below(&disk, Path::new("/data")).into_iter().find(|p| p.ends_with("service.keel")).unwrap();
+    let key =
+        files_below(&disk, Path::new("/data")).into_iter().find(|p| p.ends_with("service.keel")).unwrap();
     disk.open(&key, OpenMode::ReadWrite).unwrap().write_at(b"no key at all", 0).unwrap();
     let engine = open(&disk);
     let mut session = connect(&engine);

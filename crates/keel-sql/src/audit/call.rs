@@ -18,7 +18,8 @@ impl Runner<'_> {
         args: &[Argument],
         run: impl FnOnce(&mut Self) -> Outcome,
     ) -> Outcome {
-        let happening = if self.info.engine.audits.any() { self.action_of_call(procedure, args) } else { None };
+        let happening =
+            if self.info.engine.audits.any() { self.action_of_call(procedure, args) } else { None };
         let Some(mut happening) = happening else { return run(self) };
         let before = self.info.unrestricted.get();
         if before {
@@ -49,9 +50,13 @@ impl Runner<'_> {
             "sp_dropsrvrolemember" => Some(server_role("DPRL", text("rolename", 1), text("loginame", 0))),
             "sp_addlinkedserver" => Some(linked_server("CR", text("server", 0), String::new())),
             "sp_dropserver" => Some(linked_server("DR", text("server", 0), String::new())),
-            "sp_serveroption" | "sp_setnetname" => Some(linked_server("AL", text("server", 0), String::new())),
+            "sp_serveroption" | "sp_setnetname" => {
+                Some(linked_server("AL", text("server", 0), String::new()))
+            }
             "sp_addlinkedsrvlogin" => Some(linked_server("AL", text("rmtsrvname", 0), text("locallogin", 2))),
-            "sp_droplinkedsrvlogin" => Some(linked_server("AL", text("rmtsrvname", 0), text("locallogin", 1))),
+            "sp_droplinkedsrvlogin" => {
+                Some(linked_server("AL", text("rmtsrvname", 0), text("locallogin", 1)))
+            }
             "sp_migrate_user_to_contained" => Some(Happening {
                 action: "AL",
                 groups: &[Group::DatabasePrincipalChange],

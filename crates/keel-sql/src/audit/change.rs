@@ -93,7 +93,10 @@ impl Runner<'_> {
             }],
             S::Restore(r) if matches!(r.kind, RestoreKind::Database | RestoreKind::Log) => vec![Happening {
                 action: "RS",
-                ..self.to_database(&[Group::BackupRestore], r.database.as_ref().and_then(|name| named_by(program, frame, name)))
+                ..self.to_database(
+                    &[Group::BackupRestore],
+                    r.database.as_ref().and_then(|name| named_by(program, frame, name)),
+                )
             }],
             S::Dbcc(d) => vec![Happening {
                 action: "DBCC",

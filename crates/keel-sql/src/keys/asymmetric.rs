@@ -2,7 +2,8 @@
 
 use super::open::by_asymmetric_key;
 use super::{
-    ASYMMETRIC_KEY, AsymmetricKeyDef, DROPPED, PrivateKey, Protection, STRIPPED, errors, next_id, refused, rsa,
+    ASYMMETRIC_KEY, AsymmetricKeyDef, DROPPED, PrivateKey, Protection, STRIPPED, errors, next_id, refused,
+    rsa,
 };
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, SecurableRef, object_class};
 use crate::engine::DatabaseEntry;

@@ -5,7 +5,8 @@
 
 use super::open::{Private, by_certificate};
 use super::{
-    CERTIFICATE, CertificateDef, DROPPED, LOCKED, PrivateKey, Protection, STRIPPED, errors, next_id, refused, rsa,
+    CERTIFICATE, CertificateDef, DROPPED, LOCKED, PrivateKey, Protection, STRIPPED, errors, next_id, refused,
+    rsa,
 };
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, SecurableRef, fold, object_class};
 use crate::clock::UNIX_EPOCH_TICKS;

@@ -5,8 +5,8 @@
 
 use super::open::{OpenKey, by_asymmetric_key, by_certificate};
 use super::{
-    ASYMMETRIC_KEY, CERTIFICATE, DROPPED, SYMMETRIC_KEY, SealedBy, SealedKey, SymmetricKeyDef, errors, next_id,
-    refused, rsa,
+    ASYMMETRIC_KEY, CERTIFICATE, DROPPED, SYMMETRIC_KEY, SealedBy, SealedKey, SymmetricKeyDef, errors,
+    next_id, refused, rsa,
 };
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, SecurableRef, object_class};
 use crate::engine::DatabaseEntry;

@@ -26,8 +26,8 @@ mod xa;
 mod xml_documents;
 
 pub use execute::run_sql;
-pub(crate) use rename::owner_of_part;
 pub use properties::{listed as listed_properties, value_of as property_value};
+pub(crate) use rename::owner_of_part;
 
 use crate::run::{Argument, Halt, Returned, Runner};
 use crate::{capture, query_store};

@@ -375,9 +375,7 @@ fn sql_text(cx: &ViewContext<'_>) -> Rows {
 
 fn input_buffer(cx: &ViewContext<'_>) -> Rows {
     let id = cx.args.first().and_then(Value::as_int).and_then(|id| u32::try_from(id).ok());
-    let row = |s: Arc<SessionShared>| {
-        vec![text("Language Event"), int(0), text(s.shown_text())]
-    };
+    let row = |s: Arc<SessionShared>| vec![text("Language Event"), int(0), text(s.shown_text())];
     let found = id.and_then(|id| visible(cx).into_iter().find(|s| s.id == id));
     found.into_iter().map(row).collect()
 }
