@@ -110,4 +110,18 @@ mod tests {
         assert!(!dir.join("errorlog.7").exists());
         fs::remove_dir_all(&dir).expect("ours");
     }
+
+    #[test]
+    fn a_record_that_cannot_be_written_is_told_and_an_entry_is_not() {
+        let dir = std::env::temp_dir().join(format!("keel-errorlog-full-{}", std::process::id()));
+        let log = ErrorLog::start(&dir, false).expect("writable");
+        log.record("one").expect("written");
+        let full = OpenOptions::new().write(true).open("/dev/full").expect("of Linux");
+        *log.open.lock() = Open { file: full, bytes: 0 };
+        assert!(log.record("two").is_err());
+        log.write("three");
+        let read = fs::read_to_string(dir.join("errorlog")).expect("readable");
+        assert!(read.ends_with("Server      one\n"), "{read}");
+        fs::remove_dir_all(&dir).expect("ours");
+    }
 }

@@ -77,7 +77,12 @@ pub(crate) fn changes_nothing(s: &KeyStatement) -> bool {
 /// Whether a statement takes the catalog's lock by itself: making an RSA key, or a key of a password, takes long, and nobody has to wait
 /// for that.
 pub(crate) fn locks_by_itself(s: &KeyStatement) -> bool {
-    matches!(s, KeyStatement::CreateCertificate(_) | KeyStatement::CreateAsymmetricKey(_))
+    matches!(
+        s,
+        KeyStatement::CreateCertificate(_)
+            | KeyStatement::CreateAsymmetricKey(_)
+            | KeyStatement::CreateSymmetricKey(_)
+    )
 }
 
 /// Whether DROP is of a key or certificate.
