@@ -39,6 +39,11 @@ impl ErrorLog {
 
     /// Writes an entry from `source` ("Server", "Logon", "spid51").
     pub fn entry(&self, source: &str, text: &str) {
+        // A log that cannot be written has nowhere to complain; standard error has the line already.
+        let _ = self.append(source, text);
+    }
+
+    fn append(&self, source: &str, text: &str) -> std::io::Result<()> {
         let now = OffsetDateTime::now_local().unwrap_or_else(|_| OffsetDateTime::now_utc());
         let format =
             format_description!("[year]-[month]-[day] [hour]:[minute]:[second].[subsecond digits:2]");
@@ -56,16 +61,18 @@ impl ErrorLog {
         {
             *open = Open { file, bytes: 0 };
         }
-        // A log that cannot be written has nowhere to complain; standard error has the line already.
-        if open.file.write_all(line.as_bytes()).is_ok() {
-            open.bytes += u64::try_from(line.len()).unwrap_or(0);
-        }
+        open.file.write_all(line.as_bytes())?;
+        open.bytes += u64::try_from(line.len()).unwrap_or(0);
+        Ok(())
     }
 }
 
 impl ServerLog for ErrorLog {
     fn write(&self, text: &str) {
         self.entry("Server", text);
+    }
+    fn record(&self, line: &str) -> std::io::Result<()> {
+        self.append("Server", line)
     }
     fn archives(&self) -> Vec<(u32, PathBuf)> {
         let old = (1..=KEPT).map(|n| (n, self.path.with_file_name(format!("errorlog.{n}"))));
@@ -101,6 +108,20 @@ mod tests {
         assert!(read("errorlog").contains("Server      start 8"));
         assert!(read("errorlog.6").contains("start 2"));
         assert!(!dir.join("errorlog.7").exists());
+        fs::remove_dir_all(&dir).expect("ours");
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_written_is_told_and_an_entry_is_not() {
+        let dir = std::env::temp_dir().join(format!("keel-errorlog-full-{}", std::process::id()));
+        let log = ErrorLog::start(&dir, false).expect("writable");
+        log.record("one").expect("written");
+        let full = OpenOptions::new().write(true).open("/dev/full").expect("of Linux");
+        *log.open.lock() = Open { file: full, bytes: 0 };
+        assert!(log.record("two").is_err());
+        log.write("three");
+        let read = fs::read_to_string(dir.join("errorlog")).expect("readable");
+        assert!(read.ends_with("Server      one\n"), "{read}");
         fs::remove_dir_all(&dir).expect("ours");
     }
 }

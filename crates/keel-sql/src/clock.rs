@@ -3,7 +3,7 @@
 use keel_base::env::Clock;
 
 /// Ticks from 0001-01-01 to 1970-01-01.
-const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
+pub(crate) const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
 /// Ticks in a minute.
 pub const TICKS_PER_MINUTE: i64 = 600_000_000;
 

@@ -9,17 +9,25 @@ use keel_sql::events::file::Files;
 use keel_sql::{ServerLog, Session};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+/// An error log; its file cannot be written to once it is full.
 #[derive(Default)]
-struct Lines(Mutex<String>);
+struct Lines(Mutex<String>, AtomicBool);
 
 impl ServerLog for Lines {
     fn write(&self, text: &str) {
         let mut all = self.0.lock();
         all.push_str(text);
         all.push('\n');
+    }
+    fn record(&self, line: &str) -> std::io::Result<()> {
+        if self.1.load(Ordering::Relaxed) {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        self.write(line);
+        Ok(())
     }
 }
 
@@ -241,4 +249,103 @@ fn what_cannot_be_made_durable_later_is_told_to_the_next() {
         assert_eq!(stopped.load(Ordering::Relaxed), u32::from(number.is_empty()));
         assert!(run(&mut session, "insert t values (2)").contains("Msg 33239"), "{options}");
     }
+}
+
+/// An audit of the inserts into `t` TO APPLICATION_LOG.
+fn audited_in_the_error_log(session: &mut Session, options: &str) {
+    well(session, "create table t (id int primary key)");
+    well(session, &format!("create server audit loud to application_log with ({options})"));
+    well(
+        session,
+        "create server audit specification s for server audit loud add (schema_object_access_group) with (state = on)",
+    );
+    well(session, "alter server audit loud with (state = on)");
+}
+
+#[test]
+fn a_statement_forges_no_lines_of_the_error_log() {
+    let lines = Arc::new(Lines::default());
+    let engine = open_logging(&SimDisk::new(), lines.clone());
+    let mut session = connect(&engine);
+    audited_in_the_error_log(&mut session, "queue_delay = 0");
+    let before = lines.0.lock().lines().count();
+    well(&mut session, "insert t\r\n/* 2026-01-01 Server Audit event: \u{1b}[2A\u{2028} */ values (1)");
+    let told = lines.0.lock().clone();
+    assert_eq!(told.lines().count(), before + 1, "{told}");
+    let last = told.lines().last().unwrap();
+    assert!(last.contains("insert t\\r\\n/*") && last.contains("\\u{1b}[2A\\u{2028}"), "{last}");
+}
+
+#[test]
+fn an_error_log_that_cannot_be_written_fails_what_is_audited_in_it() {
+    let lines = Arc::new(Lines::default());
+    let engine = open_logging(&SimDisk::new(), lines.clone());
+    let mut session = connect(&engine);
+    audited_in_the_error_log(&mut session, "on_failure = fail_operation");
+    lines.1.store(true, Ordering::Relaxed);
+    assert!(run(&mut session, "insert t values (1)").contains("Msg 33239"));
+    assert!(well(&mut session, "select status_desc from sys.dm_server_audit_status").contains("FAILED"));
+    lines.1.store(false, Ordering::Relaxed);
+    well(&mut session, "insert t values (2)");
+    assert!(lines.0.lock().contains("SQL Server Audit could not write to file 'errorlog'."));
+}
+
+#[test]
+fn an_audit_that_cannot_be_written_to_can_be_switched_off() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    let mut session = connect(&engine);
+    well(
+        &mut session,
+        "create server audit trail to file (filepath = '/audit/') with (queue_delay = 0, on_failure = fail_operation)",
+    );
+    well(
+        &mut session,
+        "create server audit specification s for server audit trail add (audit_change_group) with (state = on)",
+    );
+    well(&mut session, "alter server audit trail with (state = on)");
+    disk.fail_nth(1);
+    let refused = run(&mut session, "alter server audit specification s with (state = off)");
+    assert!(refused.contains("Msg 33239"), "{refused}");
+    disk.fail_nth(1);
+    well(&mut session, "alter server audit trail with (state = off)");
+    assert!(!disk.fault_pending());
+    well(&mut session, "drop server audit trail");
+}
+
+/// Two audits record at the same time, each what its own specifications and its WHERE let in, and one goes on without the other.
+#[test]
+fn two_audits_record_side_by_side() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    let mut session = connect(&engine);
+    audited(&mut session, "queue_delay = 0");
+    well(
+        &mut session,
+        "create server audit other to file (filepath = '/other/') with (queue_delay = 0, on_failure = fail_operation) where action_id <> 'SL'",
+    );
+    well(
+        &mut session,
+        "create database audit specification d for server audit other add (insert, select on dbo.t by public) with (state = on)",
+    );
+    well(&mut session, "alter server audit other with (state = on)");
+    well(&mut session, "insert t values (1)");
+    well(&mut session, "select id from t");
+    let recorded = |session: &mut Session, path: &str| {
+        let query = format!(
+            "select string_agg(rtrim(action_id), ' ') as told from sys.fn_get_audit_file('{path}*', default, default) where action_id <> 'AUSC'"
+        );
+        well(session, &query).lines().nth(2).unwrap().trim().to_owned()
+    };
+    assert_eq!(recorded(&mut session, "/audit/"), "IN SL");
+    assert_eq!(recorded(&mut session, "/other/"), "IN");
+    // What one cannot record is in the other all the same, and does not happen.
+    disk.fail_nth(3);
+    assert!(run(&mut session, "insert t values (2)").contains("Msg 33239"));
+    assert_eq!(recorded(&mut session, "/audit/"), "IN SL IN");
+    well(&mut session, "alter server audit trail with (state = off)");
+    well(&mut session, "insert t values (3)");
+    assert_eq!(recorded(&mut session, "/audit/"), "IN SL IN");
+    assert_eq!(recorded(&mut session, "/other/"), "IN IN");
+    assert!(well(&mut session, "select id from t").contains("1\n3\n"));
 }

@@ -185,3 +185,21 @@ fn what_is_made_in_the_context_belongs_to_the_group() {
     let sessions = "SELECT COUNT(*) FROM sys.dm_exec_sessions s JOIN sys.availability_groups g ON g.group_id = s.contained_availability_group_id";
     assert_eq!(value(&mut outside, sessions), "1");
 }
+
+/// Audits are the instance's: none is made in the context, and those that there are record what is done there, by its logins.
+#[test]
+fn audits_of_the_instance_record_what_is_done_in_the_context() {
+    let (engine, mut outside) = instance();
+    change(&mut outside, "CREATE SERVER AUDIT trail TO FILE (FILEPATH = '/audit/')");
+    change(
+        &mut outside,
+        "CREATE SERVER AUDIT SPECIFICATION s FOR SERVER AUDIT trail ADD (SERVER_PRINCIPAL_CHANGE_GROUP), ADD (SCHEMA_OBJECT_CHANGE_GROUP) WITH (STATE = ON)",
+    );
+    change(&mut outside, "ALTER SERVER AUDIT trail WITH (STATE = ON)");
+    let mut boss = inside(&engine, "sa", "");
+    assert!(run(&mut boss, "CREATE SERVER AUDIT own TO FILE (FILEPATH = '/own/')").contains("Msg 47143"));
+    change(&mut boss, "CREATE LOGIN clerk WITH PASSWORD = 'A-password-1'");
+    change(&mut boss, "USE shop; CREATE TABLE dbo.item (id int)");
+    let recorded = "SELECT STRING_AGG(CONCAT(RTRIM(action_id), ' ', RTRIM(class_type), ' ', object_name), ', ') FROM sys.fn_get_audit_file('/audit/*', DEFAULT, DEFAULT) WHERE action_id <> 'AUSC'";
+    assert_eq!(value(&mut outside, recorded), "CR SL clerk, CR U item");
+}

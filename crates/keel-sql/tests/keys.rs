@@ -7,6 +7,7 @@ use keel_base::env::Disk as _;
 use keel_base::env::OpenMode;
 use keel_base::env::sim::{SimDisk, Tear};
 use keel_sql::Session;
+use keel_sql::catalog::CatalogObject;
 use keel_sql::keys::{CertificateDef, MasterKeyDef};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -136,4 +137,47 @@ fn what_was_kept_before_is_read() {
     let certificate: CertificateDef = serde_json::from_slice(old).unwrap();
     assert_eq!((certificate.principal, certificate.owner.as_str()), (0, "ann"));
     assert_eq!(certificate.private().by_master_key.as_deref(), Some(&[2][..]));
+}
+
+/// Where the service master key cannot be read, that is what is wrong, and not a master key that somebody forgot to open.
+#[test]
+fn a_service_master_key_that_cannot_be_read_is_named() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    let mut session = connect(&engine);
+    well(&mut session, SHOP);
+    drop((session, engine));
+    let disk = disk.crash(Tear::KeepAll);
+    let key =
+        files_below(&disk, Path::new("/data")).into_iter().find(|p| p.ends_with("service.keel")).unwrap();
+    disk.open(&key, OpenMode::ReadWrite).unwrap().write_at(b"no key at all", 0).unwrap();
+    let engine = open(&disk);
+    let mut session = connect(&engine);
+    well(&mut session, "USE shop");
+    for statement in [READ, "OPEN SYMMETRIC KEY k DECRYPTION BY CERTIFICATE c"] {
+        let said = run(&mut session, statement);
+        assert!(said.contains("Msg 33094") && said.contains("service.keel is damaged"), "{said}");
+    }
+    well(&mut session, "OPEN MASTER KEY DECRYPTION BY PASSWORD = 'Master-Key-1'");
+    assert!(well(&mut session, READ).contains(PLAIN));
+}
+
+/// A certificate from when passwords of their own were not kept hangs on the master key once that was regenerated.
+#[test]
+fn a_certificate_that_is_sealed_anew_has_no_password_of_its_own() {
+    let engine = open(&SimDisk::new());
+    let mut session = connect(&engine);
+    well(
+        &mut session,
+        "CREATE MASTER KEY ENCRYPTION BY PASSWORD = 'Master-Key-1'; CREATE CERTIFICATE c WITH SUBJECT = 'c'",
+    );
+    let master = engine.database("master").unwrap();
+    let now = master.picture().certificate_named("c").unwrap().clone();
+    let old = CertificateDef { own_password: true, ..(*now).clone() };
+    master.put_now(CatalogObject::Certificate(Arc::new(old))).unwrap();
+    let kind = "SELECT pvt_key_encryption_type FROM sys.certificates WHERE name = 'c'";
+    assert!(well(&mut session, kind).contains("\nPW"));
+    well(&mut session, "ALTER MASTER KEY REGENERATE WITH ENCRYPTION BY PASSWORD = 'Master-Key-2'");
+    assert!(well(&mut session, kind).contains("\nMK"));
+    assert!(run(&mut session, "DROP MASTER KEY").contains("Msg 15580"));
 }

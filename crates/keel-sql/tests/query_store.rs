@@ -271,3 +271,59 @@ fn what_is_only_looked_at_is_not_counted_and_what_is_removed_stays_away() {
     let engine = open(&disk.crash(Tear::LoseAll));
     assert_eq!(value(&mut in_shop(&engine), query), "NULL");
 }
+
+/// A secondary compiles with the hints that the primary has, also what it has compiled before.
+#[test]
+fn hints_of_the_primary_change_the_plans_of_a_secondary() {
+    const QUERY: &str = "WITH r AS (SELECT id, 1 AS n FROM item WHERE id = 1 UNION ALL SELECT id, n + 1 FROM r WHERE n < 150) SELECT COUNT(*) FROM r";
+    let runs = |session: &mut Session| {
+        let mut sink = Sink::default();
+        session.execute_batch(QUERY, &mut sink);
+        !sink.0.finish().contains("Msg 530")
+    };
+    let disk = SimDisk::new();
+    let primary = open(&disk);
+    run(&mut connect(&primary), "CREATE DATABASE shop");
+    let mut writer = in_shop(&primary);
+    run(&mut writer, ON);
+    run(&mut writer, SETUP);
+    assert!(!runs(&mut writer), "100 levels are all");
+    run(&mut writer, "EXEC sp_query_store_flush_db");
+    store(&primary).enter_group(Epoch(1)).unwrap();
+    let secondary = open(&disk.crash(Tear::KeepAll));
+    let copy = store(&secondary);
+    copy.demote().unwrap();
+    copy.apply_up_to(copy.hardened()).unwrap();
+    assert!(copy.wait_applied(copy.hardened(), LONG));
+    let mut reader = in_shop(&secondary);
+    assert!(!runs(&mut reader));
+    round(&secondary);
+
+    let hint = "DECLARE @q bigint = (SELECT q.query_id FROM sys.query_store_query q JOIN sys.query_store_query_text t
+        ON t.query_text_id = q.query_text_id WHERE t.query_sql_text LIKE 'WITH r AS%');
+        EXEC sp_query_store_set_hints @q, N'OPTION (MAXRECURSION 200)'";
+    run(&mut writer, hint);
+    ship(&primary, &secondary, 1);
+    // What else is redone changes nothing of it.
+    run(&mut writer, "INSERT item VALUES (3, 30)");
+    ship(&primary, &secondary, 1);
+    assert!(!runs(&mut reader), "a plan that is kept stays until somebody looks");
+    round(&secondary);
+    assert!(runs(&mut reader));
+}
+
+/// One statement under two settings is two queries.
+#[test]
+fn settings_tell_queries_apart() {
+    let engine = server();
+    run(&mut connect(&engine), "CREATE DATABASE shop");
+    let mut session = in_shop(&engine);
+    run(&mut session, ON);
+    run(&mut session, SETUP);
+    run(&mut session, "SELECT price FROM item WHERE id = 1");
+    run(&mut session, "SET DATEFORMAT dmy");
+    run(&mut session, "SELECT price FROM item WHERE id = 1");
+    let contexts = "SELECT COUNT(DISTINCT q.context_settings_id) FROM sys.query_store_query q JOIN sys.query_store_query_text t
+        ON t.query_text_id = q.query_text_id WHERE t.query_sql_text = 'SELECT price FROM item WHERE id = 1'";
+    assert_eq!(value(&mut session, contexts), "2");
+}

@@ -5,11 +5,12 @@ use super::record::Happening;
 use super::tell::is_refusal;
 use crate::engine::MASTER;
 use crate::program::Program;
-use crate::run::Runner;
+use crate::run::{Frame, Runner};
 use crate::triggers::Event;
 use keel_parser::ast::{
-    self, AlterLoginAction, AlterRoleAction, AuditAction, AuditSpecificationAction, AuditStatement, ExprKind,
-    Literal, PermissionVerb, Principal, RestoreKind, Securable, Statement, StatementKind as S, TriggerTarget,
+    self, AlterLoginAction, AlterRoleAction, AuditAction, AuditSpecificationAction, AuditStatement,
+    DatabaseEncryptionKey, KeyStatement, MasterKey, OptValue, PermissionVerb, RestoreKind, Securable,
+    Statement, StatementKind as S, TriggerTarget,
 };
 use keel_query::catalog::Catalog as _;
 use keel_types::error::Result;
@@ -19,28 +20,46 @@ impl Runner<'_> {
     pub(crate) fn audit_statement(
         &self,
         program: &Program,
+        frame: &Frame,
         statement: &Statement,
         events: &[Event],
         succeeded: bool,
     ) -> Result<()> {
-        let mut all = self.actions_of(program, statement, events);
+        let mut all = self.actions_of(program, frame, statement, events);
         all.iter_mut().for_each(|h| h.succeeded = succeeded);
-        all.iter().try_for_each(|h| self.info.audit(h))
+        let told = all.iter().try_for_each(|h| self.info.audit(h));
+        // Who could not switch an audit off that cannot be written to could do nothing about it.
+        if switches_off(statement) { Ok(()) } else { told }
     }
 
     /// Records a statement that has ended, of a session that is asked for its permissions as it goes.
     pub(crate) fn audit_ended(
         &self,
         program: &Program,
+        frame: &Frame,
         statement: &Statement,
         events: &[Event],
         outcome: &Result<u16>,
     ) -> Result<()> {
         let succeeded = !matches!(outcome, Err(e) if is_refusal(e));
-        self.audit_statement(program, statement, events, succeeded)
+        self.audit_statement(program, frame, statement, events, succeeded)
     }
 
-    fn actions_of(&self, program: &Program, statement: &Statement, events: &[Event]) -> Vec<Happening> {
+    /// Records a definition that a statement makes besides what it reads and writes.
+    pub(crate) fn audit_definition(&self, event: &Event, succeeded: bool) -> Result<()> {
+        if !self.info.engine.audits.any() {
+            return Ok(());
+        }
+        self.of_event(event).map_or(Ok(()), |h| self.info.audit(&Happening { succeeded, ..h }))
+    }
+
+    fn actions_of(
+        &self,
+        program: &Program,
+        frame: &Frame,
+        statement: &Statement,
+        events: &[Event],
+    ) -> Vec<Happening> {
         let here = || Happening { database: Some(self.info.current_database().id), ..Happening::default() };
         match &statement.kind {
             S::AlterLogin(a) => vec![self.login_altered(a)],
@@ -68,14 +87,16 @@ impl Runner<'_> {
             S::AlterRole(a) => vec![self.role_altered(a)],
             S::Permission(p) => self.permission_actions(program, p),
             S::AlterAuthorization(a) => vec![self.owner_changed(program, a)],
-            S::ExecuteAs(e) => self.impersonation(e).into_iter().collect(),
             S::Backup(b) => vec![Happening {
                 action: if b.log { "BAL" } else { "BA" },
-                ..self.to_database(&[Group::BackupRestore], name_of(&b.database))
+                ..self.to_database(&[Group::BackupRestore], named_by(program, frame, &b.database))
             }],
             S::Restore(r) if matches!(r.kind, RestoreKind::Database | RestoreKind::Log) => vec![Happening {
                 action: "RS",
-                ..self.to_database(&[Group::BackupRestore], r.database.as_ref().and_then(name_of))
+                ..self.to_database(
+                    &[Group::BackupRestore],
+                    r.database.as_ref().and_then(|name| named_by(program, frame, name)),
+                )
             }],
             S::Dbcc(d) => vec![Happening {
                 action: "DBCC",
@@ -122,12 +143,20 @@ impl Runner<'_> {
                 }]
             }
             S::Audit(a) => vec![self.audit_changed(a)],
-            S::DatabaseEncryptionKey(_) => vec![Happening {
-                action: "AL",
+            S::DatabaseEncryptionKey(k) => vec![Happening {
+                action: match **k {
+                    DatabaseEncryptionKey::Create { .. } => "CR",
+                    DatabaseEncryptionKey::Alter { .. } => "AL",
+                    DatabaseEncryptionKey::Drop => "DR",
+                },
                 groups: &[Group::DatabaseObjectChange],
                 class: "DK",
                 ..here()
             }],
+            S::Key(k) => match key_used(k) {
+                Some(used) => vec![Happening { database: here().database, ..used }],
+                None => events.iter().filter_map(|event| self.of_event(event)).collect(),
+            },
             _ => events.iter().filter_map(|event| self.of_event(event)).collect(),
         }
     }
@@ -145,7 +174,9 @@ impl Runner<'_> {
             let name = event.database_name().map(str::to_owned);
             return Some(Happening { action, ..self.to_database(&[Group::DatabaseChange], name) });
         }
-        let class = class_named(event.said("ObjectType")?)?;
+        // A master key has no name.
+        let unnamed = rest.strip_suffix("MASTER_KEY").map(|_| "MASTER KEY");
+        let class = class_named(event.said("ObjectType").or(unnamed)?)?;
         let groups: &'static [Group] = match class {
             "TR" => match event.said("TargetObjectType") {
                 Some("DATABASE") => &[Group::DatabaseObjectChange],
@@ -182,7 +213,7 @@ impl Runner<'_> {
     }
 
     /// To a database as a whole; the current one when none is named.
-    fn to_database(&self, groups: &'static [Group], name: Option<String>) -> Happening {
+    pub(super) fn to_database(&self, groups: &'static [Group], name: Option<String>) -> Happening {
         let here = self.info.current_database();
         let name = name.unwrap_or_else(|| here.name().to_string());
         let entry = self.info.find_database(&name);
@@ -198,7 +229,7 @@ impl Runner<'_> {
         }
     }
 
-    fn to_server(&self, action: &'static str, groups: &'static [Group]) -> Happening {
+    pub(super) fn to_server(&self, action: &'static str, groups: &'static [Group]) -> Happening {
         let object_name = self.info.engine.options().server_name.clone();
         Happening { action, groups, class: "SR", object_name, ..Happening::default() }
     }
@@ -256,22 +287,6 @@ impl Runner<'_> {
             },
             _ => base,
         }
-    }
-
-    /// `sp_addsrvrolemember`, `sp_dropsrvrolemember`
-    pub(crate) fn audit_server_role(&self, role: &str, login: &str, add: bool) -> Result<()> {
-        if !self.info.engine.audits.any() {
-            return Ok(());
-        }
-        self.info.audit(&Happening {
-            action: if add { "APRL" } else { "DPRL" },
-            groups: &[Group::ServerRoleMemberChange],
-            succeeded: self.info.unrestricted.get() || self.info.may_on_server("ALTER ANY SERVER ROLE"),
-            class: "SG",
-            target_login: login.to_owned(),
-            object_name: role.to_owned(),
-            ..Happening::default()
-        })
     }
 
     /// One for each who is given or refused a permission.
@@ -360,33 +375,6 @@ impl Runner<'_> {
         }
     }
 
-    fn impersonation(&self, e: &ast::ExecuteAs) -> Option<Happening> {
-        let name = match e.name.as_ref().map(|name| &name.kind) {
-            Some(ExprKind::Literal(Literal::String { value, .. })) => value.to_string(),
-            _ => String::new(),
-        };
-        match e.principal {
-            Principal::Login => Some(Happening {
-                action: "IMP",
-                groups: &[Group::ServerPrincipalImpersonation],
-                class: "SL",
-                target_login: name.clone(),
-                object_name: name,
-                ..Happening::default()
-            }),
-            Principal::User => Some(Happening {
-                action: "IMP",
-                groups: &[Group::DatabasePrincipalImpersonation],
-                class: "SU",
-                database: Some(self.info.current_database().id),
-                target_user: name.clone(),
-                object_name: name,
-                ..Happening::default()
-            }),
-            _ => None,
-        }
-    }
-
     fn table_emptied(&self, program: &Program, name: &ast::ObjectName) -> Option<Happening> {
         self.on_table(program, name, "AL", &[Group::SchemaObjectChange])
     }
@@ -455,10 +443,47 @@ impl Runner<'_> {
     }
 }
 
-/// A database's name, where it is not in a variable.
-fn name_of(name: &ast::NameOrVariable) -> Option<String> {
+/// Statements about keys that change no definition here: they open a key, write it to a file or read it from one. Closing one is no
+/// action.
+fn key_used(k: &KeyStatement) -> Option<Happening> {
+    let used = |action, class, groups, name: &str| {
+        Some(Happening { action, class, groups, object_name: name.to_owned(), ..Happening::default() })
+    };
+    match k {
+        KeyStatement::OpenSymmetricKey { name, .. } => {
+            used("OP", "SK", &[Group::DatabaseObjectAccess], &name.text)
+        }
+        KeyStatement::MasterKey(MasterKey::Open { .. }) => {
+            used("OP", "MK", &[Group::DatabaseObjectAccess], "")
+        }
+        KeyStatement::MasterKey(MasterKey::Backup { .. }) => used("BA", "MK", &[Group::BackupRestore], ""),
+        KeyStatement::MasterKey(MasterKey::Restore { .. }) => {
+            used("RS", "MK", &[Group::BackupRestore, Group::DatabaseObjectChange], "")
+        }
+        KeyStatement::BackupCertificate(b) => used("BA", "CR", &[Group::BackupRestore], &b.name.text),
+        _ => None,
+    }
+}
+
+/// A database's name, also one in a variable.
+fn named_by(program: &Program, frame: &Frame, name: &ast::NameOrVariable) -> Option<String> {
     match name {
         ast::NameOrVariable::Name(name) => Some(name.text.to_string()),
-        ast::NameOrVariable::Variable(_) => None,
+        ast::NameOrVariable::Variable(variable) => {
+            let mut all = program.variables.iter().zip(&frame.vars);
+            let found = all.find(|(v, _)| crate::views::same(&v.name, &variable.name));
+            found.and_then(|(_, value)| value.as_str().map(str::to_owned))
+        }
+    }
+}
+
+/// `ALTER SERVER AUDIT … WITH (STATE = OFF)`
+fn switches_off(statement: &Statement) -> bool {
+    let S::Audit(a) = &statement.kind else { return false };
+    match &**a {
+        AuditStatement::Audit { action: AuditAction::Alter { options, .. }, .. } => {
+            options.iter().any(|o| o.name == "STATE" && o.value == OptValue::Off)
+        }
+        _ => false,
     }
 }

@@ -20,6 +20,7 @@
 //! | `kept` | audits and server specifications in master, started and stopped |
 //! | [`tell`] | where sessions tell what happens |
 //! | `change` | which actions a statement is that defines or administers |
+//! | `call` | which actions a call of a system procedure is |
 //! | [`errors`] | what can be wrong with audits |
 //!
 //! A database specification is a part of its database: a copy of it audits by the audit of its own instance that has the same GUID, and
@@ -30,6 +31,7 @@
 //! says how the check went. Statements of who is no member of sysadmin that define or administer check as they go; their record is made
 //! when they have ended, inside their transaction where they have one.
 
+mod call;
 pub mod catalog;
 mod change;
 pub mod definition;

@@ -134,7 +134,8 @@ impl Record {
         serde_json::from_str(document).ok()
     }
 
-    /// As a line of the error log, in the product's form.
+    /// As a line of the error log, in the product's form. Characters that could begin another line, or move a terminal's cursor, are
+    /// escaped: what somebody sends must not look like another record.
     #[must_use]
     pub fn line(&self) -> String {
         let all = serde_json::to_value(self).expect("a record holds nothing that JSON cannot");
@@ -147,9 +148,20 @@ impl Record {
                 (_, serde_json::Value::Array(bytes)) => hex(bytes),
                 (_, other) => other.to_string(),
             };
-            out.push_str(&format!(" {name}:{shown}"));
+            out.push_str(&format!(" {name}:"));
+            push_escaped(&shown, &mut out);
         }
         out
+    }
+}
+
+fn push_escaped(text: &str, out: &mut String) {
+    for c in text.chars() {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
     }
 }
 

@@ -71,7 +71,7 @@ impl Running {
         let check = definition.predicate.as_ref().map(|(p, _)| Check::over(p, COLUMNS));
         let mut target = Target {
             files: None,
-            path: PathBuf::new(),
+            path: PathBuf::from("errorlog"),
             synced: around.now,
             unsynced: false,
             failing: false,
@@ -97,11 +97,10 @@ impl Running {
     /// Writes a record.
     pub fn take(&self, record: &Record, log: &dyn crate::engine::ServerLog) -> Outcome {
         let mut target = self.target.lock();
-        let Some(files) = &mut target.files else {
-            log.write(&record.line());
-            return Outcome::GoesOn;
+        let written = match &mut target.files {
+            Some(files) => files.append(&record.document(), file_number(record.event_time)),
+            None => log.record(&record.line()),
         };
-        let written = files.append(&record.document(), file_number(record.event_time));
         let due = self.is_due(target.synced, record.event_time);
         let written = written.and_then(|()| match &target.files {
             Some(files) if due => files.sync(),

@@ -21,7 +21,7 @@ const STATEMENT_CHARS_MAX: usize = 1 << 20;
 
 /// A text as it is recorded: without its passwords, and cut.
 fn without_passwords(text: &str) -> String {
-    let mut text = crate::secrets::without_secrets(text);
+    let mut text = crate::secrets::without_secrets(text).into_owned();
     if let Some((end, _)) = text.char_indices().nth(STATEMENT_CHARS_MAX) {
         text.truncate(end);
     }
@@ -141,16 +141,51 @@ impl Info {
         if out.is_empty() { out } else { format!("<tsql_stack>{out}</tsql_stack>") }
     }
 
+    // ---- being somebody else ----
+
+    /// The session is about to become a login (`SL`), or a user or application role of a database (`SU`, `AR`), or is refused to. The
+    /// record is of who it is until then.
+    pub(crate) fn audit_impersonation(
+        &self,
+        class: &'static str,
+        entry: &DatabaseEntry,
+        name: &str,
+        succeeded: bool,
+    ) -> Result<()> {
+        if !self.engine.audits.any() {
+            return Ok(());
+        }
+        let base = Happening {
+            action: "IMP",
+            class,
+            succeeded,
+            object_name: name.to_owned(),
+            ..Happening::default()
+        };
+        let h = if class == "SL" {
+            let groups = &[Group::ServerPrincipalImpersonation];
+            Happening { groups, target_login: name.to_owned(), ..base }
+        } else {
+            let groups = &[Group::DatabasePrincipalImpersonation];
+            Happening { groups, database: Some(entry.id), target_user: name.to_owned(), ..base }
+        };
+        self.audit(&h)
+    }
+
     // ---- access to objects ----
 
-    /// A statement is about to use these permissions, `answered` ones for the owner of a view or function; the session may not have one
-    /// of them. Those from the first missing one on are not used.
-    pub fn audit_accesses(&self, caller: &ModuleIdentity, needs: &[Need], answered: &[Need]) -> Result<()> {
+    /// A statement is about to use these permissions, `answered` ones for the owner of a view or function. Unless it `may`, the session
+    /// does not have one of them. Those from the first missing one on are not used.
+    pub fn audit_accesses(
+        &self,
+        caller: &ModuleIdentity,
+        needs: &[Need],
+        answered: &[Need],
+        may: bool,
+    ) -> Result<()> {
         let mut told: Vec<(&Need, bool)> = Vec::new();
         for (need, owned) in needs.iter().map(|n| (n, false)).chain(answered.iter().map(|n| (n, true))) {
-            let allowed = owned
-                || self.unrestricted.get()
-                || self.authorize(caller, std::slice::from_ref(need)).is_ok();
+            let allowed = may || owned || self.authorize(caller, std::slice::from_ref(need)).is_ok();
             let known = told.iter().any(|(n, _)| n.object() == need.object() && n.object().is_some());
             if !known || !allowed {
                 told.push((need, allowed));

@@ -24,7 +24,7 @@ impl Runner<'_> {
         {
             if audited {
                 let events = self.events_of(program, statement);
-                self.audit_statement(program, statement, &events, false)?;
+                self.audit_statement(program, frame, statement, &events, false)?;
             }
             return Err(e.into());
         }
@@ -32,7 +32,7 @@ impl Runner<'_> {
             self.check_writable()?;
             self.begin_implicit()?;
             if audited {
-                self.audit_statement(program, statement, &[], true)?;
+                self.audit_statement(program, frame, statement, &[], true)?;
             }
             let rows = self.bulk_insert(program, b)?;
             self.info.error.set(0);
@@ -44,12 +44,12 @@ impl Runner<'_> {
         // See the chapter of `audit`.
         let before = self.info.unrestricted.get();
         if audited && before {
-            self.audit_statement(program, statement, &events, true)?;
+            self.audit_statement(program, frame, statement, &events, true)?;
         }
         let savepoint = self.savepoint("".into());
         let mut outcome = self.administer_with(program, frame, statement, &events);
         if audited && !before {
-            let told = self.audit_ended(program, statement, &events, &outcome);
+            let told = self.audit_ended(program, frame, statement, &events, &outcome);
             outcome = told.and(outcome);
         }
         match outcome {
@@ -239,7 +239,7 @@ fn changes_lists(kind: &StatementKind) -> bool {
         | StatementKind::AlterRole(_)
         | StatementKind::Permission(_)
         | StatementKind::AlterAuthorization(_) => true,
-        StatementKind::Key(k) => !crate::keys::changes_nothing(k),
+        StatementKind::Key(k) => !crate::keys::changes_nothing(k) && !crate::keys::locks_by_itself(k),
         StatementKind::Drop(d) => {
             crate::keys::drops(&d.class)
                 || matches!(

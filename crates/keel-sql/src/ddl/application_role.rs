@@ -87,7 +87,9 @@ impl Runner<'_> {
         let hasher = &self.info.engine.options().hasher;
         let fits =
             |role: &PrincipalDef| role.application.as_ref().is_some_and(|hash| hasher.verify(password, hash));
-        let role = role.filter(fits).ok_or_else(|| errors::no_application_role(name))?;
+        let role = role.filter(fits);
+        self.info.audit_impersonation("AR", &entry, name, role.is_some())?;
+        let role = role.ok_or_else(|| errors::no_application_role(name))?;
         let login = self.info.identity_now().login;
         let user = Some((entry.id, role.principal_id));
         self.info.impersonate(Identity { login, user, ..Identity::default() });

@@ -150,7 +150,7 @@ impl Runner<'_> {
         let Some(session) = session else {
             return Err(SqlError::new(7955, 16, 2, "Invalid SPID specified."));
         };
-        let text = session.text.lock().to_string();
+        let text = session.shown_text();
         let columns = [
             ("EventType", SqlType::NVarChar(Length::Limited(30))),
             ("Parameters", SqlType::SmallInt),

@@ -4,7 +4,7 @@
 
 use crate::backup::no_private_key;
 use crate::catalog::SecurableRef;
-use crate::engine::{DatabaseEntry, FIRST_USER_DATABASE, thumbprint};
+use crate::engine::{DatabaseEntry, FIRST_USER_DATABASE, MASTER, thumbprint};
 use crate::errors::{self, error_functions};
 use crate::hadr::errors as hadr_errors;
 use crate::keys::CertificateDef;
@@ -142,6 +142,10 @@ impl Runner<'_> {
             return Err(errors::not_in_transaction(verb));
         }
         self.may_encrypt(&entry)?;
+        // Nobody drops or changes the certificate meanwhile.
+        if let Some(master) = self.info.engine.database_by_id(MASTER) {
+            self.lock_catalog(&master)?;
+        }
         match key {
             Key::Create { algorithm: name, encryptor } => self.create_key(&entry, name, encryptor),
             Key::Alter { algorithm: name, encryptor } => {

@@ -595,6 +595,8 @@ impl Runner<'_> {
                 let allowed =
                     self.info.unrestricted.get() || self.info.may_on_server("IMPERSONATE ANY LOGIN");
                 let login = self.info.login_named(name).filter(|_| allowed);
+                let entry = self.info.current_database();
+                self.info.audit_impersonation("SL", &entry, name, login.is_some())?;
                 let login = login.ok_or_else(|| errors::cannot_execute_as_login(name))?;
                 let identity =
                     Identity { login: login.name.into(), sysadmin: login.sysadmin, ..Identity::default() };
@@ -602,7 +604,9 @@ impl Runner<'_> {
             }
             _ => {
                 let entry = self.info.current_database();
-                let user = self.user_to_be(&entry, name)?;
+                let user = self.user_to_be(&entry, name);
+                self.info.audit_impersonation("SU", &entry, name, user.is_ok())?;
+                let user = user?;
                 self.info.impersonate(self.info.identity_of_user(&entry, &user));
             }
         }

@@ -87,6 +87,11 @@ pub trait PasswordHasher: Send + Sync {
 pub trait ServerLog: Send + Sync {
     /// One entry, may have several lines.
     fn write(&self, text: &str);
+    /// A record of an audit TO APPLICATION_LOG: one line. The error is what the system says of the file.
+    fn record(&self, line: &str) -> std::io::Result<()> {
+        self.write(line);
+        Ok(())
+    }
     /// The files it is kept in: 0 is the current one, then those before it. None where it is not kept.
     fn archives(&self) -> Vec<(u32, PathBuf)> {
         Vec::new()

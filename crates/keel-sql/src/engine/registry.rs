@@ -2,6 +2,7 @@
 
 use super::Current;
 use crate::governor::{Counts, Group};
+use crate::secrets::without_secrets;
 use crate::session::options::SetOptions;
 use hashbrown::HashMap;
 use keel_base::DatabaseId;
@@ -77,7 +78,7 @@ pub struct SessionShared {
     pub used_before: Usage,
     /// The statement it is at.
     pub current: Current,
-    /// Last statement text (DBCC INPUTBUFFER, dm_exec_sql_text).
+    /// The text of the running or last request; shown by [`SessionShared::shown_text`].
     pub text: Mutex<Arc<str>>,
     /// Its last commit that wrote something: database, and the position in its log behind it.
     pub last_commit: Mutex<Option<(DatabaseId, u64)>>,
@@ -335,6 +336,15 @@ fn isolation_name(level: IsolationLevel) -> &'static str {
     }
 }
 
+impl SessionShared {
+    /// The text of the running or last request, without its passwords.
+    #[must_use]
+    pub fn shown_text(&self) -> String {
+        let text = Arc::clone(&self.text.lock());
+        without_secrets(&text).into_owned()
+    }
+}
+
 impl OwnerContext for SessionShared {
     fn describe(&self) -> OwnerDescription {
         let at = self.current.statement();
@@ -354,8 +364,8 @@ impl OwnerContext for SessionShared {
             database: self.database.load(Ordering::Relaxed),
             procedure: name.map_or_else(|| "adhoc".to_owned(), |name| name.to_string()),
             line: at.as_ref().map_or(1, |at| at.line),
-            statement: at.map(|at| at.text().to_owned()).unwrap_or_default(),
-            input_buffer: self.text.lock().to_string(),
+            statement: at.map(|at| without_secrets(at.text()).into_owned()).unwrap_or_default(),
+            input_buffer: self.shown_text(),
         }
     }
 }

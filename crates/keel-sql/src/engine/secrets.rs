@@ -54,6 +54,11 @@ impl Engine {
         Ok(*known)
     }
 
+    /// Error 33094 where the service master key is there and cannot be read.
+    pub(crate) fn check_service_key(&self) -> Result<()> {
+        self.known_service_key().map(drop).map_err(|e| failed(&e))
+    }
+
     /// The service master key; made when first asked for.
     fn own_service_key(&self) -> Result<ServiceKey> {
         if let Some(key) = self.known_service_key().map_err(|e| failed(&e))? {

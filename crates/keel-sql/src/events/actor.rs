@@ -45,7 +45,7 @@ impl Actor for Existing<'_> {
         let (shared, login) = (self.session, &self.session.login);
         let database = shared.database.load(Ordering::Relaxed);
         match action {
-            Action::SqlText => shared.text.lock().to_string().into(),
+            Action::SqlText => shared.shown_text().into(),
             Action::DatabaseId => database.into(),
             Action::DatabaseName => self.engine.database_name(database).into(),
             Action::SessionId => shared.id.into(),
@@ -105,7 +105,7 @@ impl Actor for Info {
         let shared = &self.shared;
         let login = &shared.login;
         match action {
-            Action::SqlText => shared.text.lock().to_string().into(),
+            Action::SqlText => shared.shown_text().into(),
             Action::DatabaseId => self.current_database().id.0.into(),
             Action::DatabaseName => self.current_database().name().to_string().into(),
             Action::SessionId => shared.id.into(),

@@ -5,6 +5,7 @@ use super::catalog::{Event, Field};
 use crate::engine::{Before, Engine};
 use crate::hadr::HealthEvent;
 use crate::program::{Instruction, Op, Program, ProgramKind};
+use crate::secrets::without_secrets;
 use crate::session::info::Info;
 use crate::sink::{RpcParam, RpcValue};
 use keel_store::base::thread_misses;
@@ -79,8 +80,9 @@ impl Info {
         if !self.engine.events.wants_any(BATCHES) {
             return None;
         }
-        self.fire(Event::SqlBatchStarting, &[text.into()]);
-        Some(Request::Batch(text.to_owned()))
+        let text = without_secrets(text);
+        self.fire(Event::SqlBatchStarting, &[(&*text).into()]);
+        Some(Request::Batch(text.into_owned()))
     }
 
     /// A call has come.
@@ -89,7 +91,7 @@ impl Info {
         if !self.engine.events.wants_any(CALLS) {
             return None;
         }
-        let statement = call_text(name, parameters);
+        let statement = without_secrets(&call_text(name, parameters)).into_owned();
         self.fire(Event::RpcStarting, &[0u32.into(), name.into(), statement.as_str().into()]);
         Some(Request::Call(name.to_owned(), statement))
     }
@@ -213,7 +215,7 @@ impl Info {
         let at = self.shared.current.statement().filter(|at| at.program.id == program.id);
         let (from, to) = at.as_ref().map_or((0, -1), crate::engine::StatementAt::offsets);
         let text = program.text.get(instruction.start as usize..instruction.end as usize).unwrap_or_default();
-        [instruction.line.into(), from.into(), to.into(), text.into()]
+        [instruction.line.into(), from.into(), to.into(), (&*without_secrets(text)).into()]
     }
 
     /// A module begins.
@@ -225,8 +227,8 @@ impl Info {
         // What calls it: a statement of another text, or the client.
         let statement = match caller.as_ref().and_then(|(text, at)| crate::engine::StatementAt::of(text, *at))
         {
-            Some(at) => at.text().to_owned(),
-            None => self.shared.text.lock().to_string(),
+            Some(at) => without_secrets(at.text()).into_owned(),
+            None => self.shared.shown_text(),
         };
         let mut fields = module(program).to_vec();
         fields.push(statement.as_str().into());

@@ -4,6 +4,7 @@ use super::config::{EndpointAddress, EndpointRole, EndpointState};
 use super::store::{Method, StoredEndpoint};
 use super::{HadrCommand, command::Caller, errors};
 use crate::catalog::fold;
+use crate::engine::MASTER;
 use crate::run::Runner;
 use keel_parser::ast::{self, EndpointAuthentication};
 use keel_types::SqlError;
@@ -31,8 +32,11 @@ impl Runner<'_> {
     /// CREATE ENDPOINT, ALTER ENDPOINT
     pub(crate) fn endpoint(&mut self, s: &ast::EndpointStatement) -> Result<()> {
         self.endpoint_ddl(if s.create { "CREATE ENDPOINT" } else { "ALTER ENDPOINT" })?;
-        let engine = &self.info.engine;
-        let existing = engine.endpoints()?;
+        // Nobody drops or changes its certificates meanwhile.
+        if let Some(master) = self.info.engine.database_by_id(MASTER) {
+            self.lock_catalog(&master)?;
+        }
+        let existing = self.info.engine.endpoints()?;
         let name = s.name.text.as_str();
         let found = existing.iter().find(|e| fold(&e.name) == fold(name)).cloned();
         let before = found.clone();

@@ -376,9 +376,9 @@ error_functions! {
     /// No such certificate.
     no_certificate(name) = 15151, 16, 3, "Cannot find the certificate '{name}', because it does not exist or you do not have permission.";
     /// Still used.
-    certificate_in_use(name) = 15352, 16, 1, "The certificate '{name}' cannot be dropped because one or more entities are either signed or encrypted using it.";
+    certificate_in_use(name, verb) = 15352, 16, 1, "The certificate '{name}' cannot be {verb} because one or more entities are either signed or encrypted using it.";
     /// A database encryption key is sealed with it.
-    certificate_seals_key(name) = 3716, 16, 1, "The certificate '{name}' cannot be dropped because it is bound to one or more database encryption key.";
+    certificate_seals_key(name, verb) = 3716, 16, 1, "The certificate '{name}' cannot be {verb} because it is bound to one or more database encryption key.";
     /// A certificate without its private key.
     certificate_without_key(name) = 15556, 16, 1, "Cannot use certificate '{name}' for an endpoint, because its private key is not present.";
 }

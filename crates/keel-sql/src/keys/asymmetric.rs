@@ -1,7 +1,10 @@
 //! Asymmetric keys: CREATE, ALTER, DROP.
 
 use super::open::by_asymmetric_key;
-use super::{ASYMMETRIC_KEY, AsymmetricKeyDef, PrivateKey, Protection, errors, next_id, refused, rsa};
+use super::{
+    ASYMMETRIC_KEY, AsymmetricKeyDef, DROPPED, PrivateKey, Protection, STRIPPED, errors, next_id, refused,
+    rsa,
+};
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, SecurableRef, object_class};
 use crate::engine::DatabaseEntry;
 use crate::run::Runner;
@@ -9,14 +12,9 @@ use keel_parser::ast::{self, KeyChange};
 use keel_types::error::Result;
 use std::sync::Arc;
 
-/// Bits by the name of the algorithm, with the catalog's code and description.
-pub(super) const ALGORITHMS: [(&str, usize, &str); 5] = [
-    ("RSA_512", 512, "1R"),
-    ("RSA_1024", 1024, "2R"),
-    ("RSA_2048", 2048, "3R"),
-    ("RSA_3072", 3072, "4R"),
-    ("RSA_4096", 4096, "5R"),
-];
+/// Bits by the name of the algorithm.
+const ALGORITHMS: [(&str, usize); 5] =
+    [("RSA_512", 512), ("RSA_1024", 1024), ("RSA_2048", 2048), ("RSA_3072", 3072), ("RSA_4096", 4096)];
 
 impl Runner<'_> {
     pub(super) fn put_asymmetric_key(
@@ -51,21 +49,26 @@ impl Runner<'_> {
         if let Some(from) = &c.from {
             return Err(refused(&format!("CREATE ASYMMETRIC KEY FROM {from}")));
         }
-        let picture = self.info.picture(entry);
-        if picture.asymmetric_key_named(name).is_some() {
-            return Err(errors::asymmetric_key_exists(name));
-        }
+        self.refuse_taken_key_name(entry, name)?;
         let algorithm = c.algorithm.as_deref().unwrap_or("");
-        let found = ALGORITHMS.iter().find(|(name, ..)| *name == algorithm);
-        let (_, bits, _) = found.ok_or_else(errors::no_algorithm)?;
-        let principal = self.key_owner(entry, c.authorization.as_ref())?;
+        let found = ALGORITHMS.iter().find(|(name, _)| *name == algorithm);
+        let (_, bits) = found.ok_or_else(errors::no_algorithm)?;
         let random = Arc::clone(&self.info.engine.options().env.random);
         let failed = || errors::generation_failed(ASYMMETRIC_KEY);
         let pair = rsa::new_pair(*bits, &*random).ok_or_else(failed)?;
-        let private = self.sealed_private_key(entry, &pair.private, c.password.as_deref())?;
-        let id = next_id(picture.asymmetric_keys().map(|k| k.id));
+        let own = c.password.as_deref().map(|password| self.sealed_by_password(&pair.private, password));
+        self.lock_catalog(entry)?;
+        self.refuse_taken_key_name(entry, name)?;
+        let principal = self.key_owner(entry, c.authorization.as_ref())?;
+        let private = own.map_or_else(|| self.sealed_by_master_key(entry, &pair.private), Ok)?;
+        let id = next_id(self.info.picture(entry).asymmetric_keys().map(|k| k.id));
         let def = AsymmetricKeyDef { id, name: name.to_owned(), principal, public: pair.public, private };
         self.put_asymmetric_key(entry, def)
+    }
+
+    fn refuse_taken_key_name(&self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<()> {
+        let taken = self.info.picture(entry).asymmetric_key_named(name).is_some();
+        if taken { Err(errors::asymmetric_key_exists(name)) } else { Ok(()) }
     }
 
     pub(super) fn alter_asymmetric_key(
@@ -81,7 +84,7 @@ impl Runner<'_> {
                 return Err(errors::no_private_key(ASYMMETRIC_KEY));
             }
             KeyChange::RemovePrivateKey => {
-                self.refuse_used_asymmetric_key(entry, &def)?;
+                self.refuse_used_asymmetric_key(entry, &def, STRIPPED)?;
                 PrivateKey::default()
             }
             KeyChange::PrivateKey(options) => {
@@ -95,10 +98,15 @@ impl Runner<'_> {
     }
 
     /// Error 15352 for a key that something hangs on.
-    fn refuse_used_asymmetric_key(&self, entry: &Arc<DatabaseEntry>, def: &AsymmetricKeyDef) -> Result<()> {
+    fn refuse_used_asymmetric_key(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        def: &AsymmetricKeyDef,
+        verb: &str,
+    ) -> Result<()> {
         let by = by_asymmetric_key(def);
         let used = self.info.picture(entry).symmetric_keys().any(|k| k.sealed.iter().any(|s| s.by == by));
-        if used { Err(errors::in_use(ASYMMETRIC_KEY)) } else { Ok(()) }
+        if used { Err(errors::in_use(ASYMMETRIC_KEY, verb)) } else { Ok(()) }
     }
 
     pub(super) fn drop_asymmetric_key(
@@ -111,7 +119,7 @@ impl Runner<'_> {
             return Ok(());
         }
         let found = self.asymmetric_key_for(entry, name, "CONTROL", "drop")?;
-        self.refuse_used_asymmetric_key(entry, &found)?;
+        self.refuse_used_asymmetric_key(entry, &found, DROPPED)?;
         self.change(
             entry,
             CatalogOp::Remove(CatalogKey { class: object_class::ASYMMETRIC_KEY, id: found.id }),

@@ -4,8 +4,12 @@
 //! transaction is committed ([`crate::Engine::certificates_changed`]).
 
 use super::open::{Private, by_certificate};
-use super::{CERTIFICATE, CertificateDef, PrivateKey, Protection, errors, next_id, refused, rsa};
+use super::{
+    CERTIFICATE, CertificateDef, DROPPED, LOCKED, PrivateKey, Protection, STRIPPED, errors, next_id, refused,
+    rsa,
+};
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, SecurableRef, fold, object_class};
+use crate::clock::UNIX_EPOCH_TICKS;
 use crate::engine::{DatabaseEntry, MASTER};
 use crate::hadr::errors as hadr_errors;
 use crate::hadr::store::Method;
@@ -18,8 +22,6 @@ use std::sync::Arc;
 
 /// Seconds in a year, as certificates without EXPIRY_DATE are valid for.
 const YEAR_SECONDS: i64 = 365 * 86_400;
-/// Ticks from 0001-01-01 to 1970-01-01.
-const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
 
 impl Runner<'_> {
     pub(super) fn put_certificate(&mut self, entry: &Arc<DatabaseEntry>, def: CertificateDef) -> Result<()> {
@@ -47,11 +49,7 @@ impl Runner<'_> {
     ) -> Result<()> {
         self.may_make_key(entry, "CREATE CERTIFICATE", "ALTER ANY CERTIFICATE")?;
         let name = c.name.text.as_str();
-        let picture = self.info.picture(entry);
-        if picture.certificate_named(name).is_some() {
-            return Err(errors::certificate_exists(name));
-        }
-        let principal = self.key_owner(entry, c.authorization.as_ref())?;
+        self.refuse_taken_certificate(entry, name, None)?;
         let (certificate, key) = match &c.from {
             Some(from) => self.imported_certificate(from, &c.private_key)?,
             None => {
@@ -59,15 +57,18 @@ impl Runner<'_> {
                 (certificate, Some(key))
             }
         };
-        if picture.certificates().any(|known| known.certificate == certificate) {
-            return Err(errors::certificate_exists(name));
-        }
         let password = c.encryption_password.as_deref();
         let password = password.or_else(|| option_text(&c.private_key, "ENCRYPTION BY PASSWORD"));
-        let private = match key {
-            Some(key) => self.sealed_private_key(entry, &key, password)?,
-            None => PrivateKey::default(),
+        let own = key.as_deref().zip(password).map(|(key, password)| self.sealed_by_password(key, password));
+        self.lock_catalog(entry)?;
+        self.refuse_taken_certificate(entry, name, Some(&certificate))?;
+        let principal = self.key_owner(entry, c.authorization.as_ref())?;
+        let private = match (own, key) {
+            (Some(own), _) => own,
+            (None, Some(key)) => self.sealed_by_master_key(entry, &key)?,
+            (None, None) => PrivateKey::default(),
         };
+        let picture = self.info.picture(entry);
         let def = CertificateDef {
             id: next_id(picture.certificates().map(|c| c.id)),
             name: name.to_owned(),
@@ -84,20 +85,42 @@ impl Runner<'_> {
         self.put_certificate(entry, def)
     }
 
+    /// Error 15232 for a name that is taken, or a certificate that is there.
+    fn refuse_taken_certificate(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        name: &str,
+        certificate: Option<&[u8]>,
+    ) -> Result<()> {
+        let picture = self.info.picture(entry);
+        let same = |known: &Arc<CertificateDef>| certificate == Some(&known.certificate);
+        let taken = picture.certificate_named(name).is_some() || picture.certificates().any(same);
+        if taken { Err(errors::certificate_exists(name)) } else { Ok(()) }
+    }
+
     /// A private key as it is kept: with its own password, or with the master key. Error 15581 without either.
-    pub(super) fn sealed_private_key(
+    fn sealed_private_key(
         &self,
         entry: &Arc<DatabaseEntry>,
         key: &[u8],
         password: Option<&str>,
     ) -> Result<PrivateKey> {
-        let options = self.info.engine.options();
-        if let Some(password) = password {
-            let sealed = options.hasher.seal(key, password);
-            return Ok(PrivateKey { by_master_key: None, by_password: Some(sealed) });
+        match password {
+            Some(password) => Ok(self.sealed_by_password(key, password)),
+            None => self.sealed_by_master_key(entry, key),
         }
+    }
+
+    /// A private key as it is kept with a password of its own. Takes a tenth of a second.
+    pub(super) fn sealed_by_password(&self, key: &[u8], password: &str) -> PrivateKey {
+        let sealed = self.info.engine.options().hasher.seal(key, password);
+        PrivateKey { by_master_key: None, by_password: Some(sealed) }
+    }
+
+    /// The same with the master key, which is the database's as long as its catalog is locked. Errors 15581, 33094.
+    pub(super) fn sealed_by_master_key(&self, entry: &Arc<DatabaseEntry>, key: &[u8]) -> Result<PrivateKey> {
         let master = self.info.master_key_of(entry)?;
-        let sealed = seal_secret(key, &master, &*options.env.random);
+        let sealed = seal_secret(key, &master, &*self.info.engine.options().env.random);
         Ok(PrivateKey { by_master_key: Some(sealed), by_password: None })
     }
 
@@ -156,7 +179,7 @@ impl Runner<'_> {
                 return Err(errors::no_private_key(CERTIFICATE));
             }
             KeyChange::RemovePrivateKey => {
-                self.refuse_used_certificate(entry, &def)?;
+                self.refuse_used_certificate(entry, &def, STRIPPED)?;
                 (def.sealed_key, def.by_password, def.own_password) = (None, None, false);
             }
             KeyChange::PrivateKey(options) => {
@@ -171,6 +194,9 @@ impl Runner<'_> {
                     }
                     None => self.other_protection(entry, CERTIFICATE, &def.private(), options)?,
                 };
+                if private.protection() == Protection::Password {
+                    self.refuse_serving_certificate(entry, &def, LOCKED)?;
+                }
                 (def.sealed_key, def.by_password) = (private.by_master_key, private.by_password);
                 def.own_password = false;
             }
@@ -219,21 +245,36 @@ impl Runner<'_> {
     }
 
     /// Errors 15352 and 3716 for a certificate that something hangs on.
-    fn refuse_used_certificate(&self, entry: &Arc<DatabaseEntry>, def: &CertificateDef) -> Result<()> {
+    fn refuse_used_certificate(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        def: &CertificateDef,
+        verb: &str,
+    ) -> Result<()> {
         let by = by_certificate(def);
         if self.info.picture(entry).symmetric_keys().any(|k| k.sealed.iter().any(|s| s.by == by)) {
-            return Err(errors::in_use(CERTIFICATE));
+            return Err(errors::in_use(CERTIFICATE, verb));
         }
+        self.refuse_serving_certificate(entry, def, verb)
+    }
+
+    /// The same for one of master that an endpoint shows, or that seals a database's key: the server has to open it by itself.
+    fn refuse_serving_certificate(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        def: &CertificateDef,
+        verb: &str,
+    ) -> Result<()> {
         if entry.id != MASTER {
             return Ok(());
         }
         let shown = |m: &Method| matches!(m, Method::Certificate(c) if fold(c) == fold(&def.name));
         if self.info.engine.endpoints()?.iter().any(|e| e.authentication.iter().any(shown)) {
-            return Err(hadr_errors::certificate_in_use(&def.name));
+            return Err(hadr_errors::certificate_in_use(&def.name, verb));
         }
         let thumbprint = crate::engine::thumbprint(&def.certificate);
         if self.info.engine.databases().iter().any(|d| seals_key(d, &thumbprint)) {
-            return Err(hadr_errors::certificate_seals_key(&def.name));
+            return Err(hadr_errors::certificate_seals_key(&def.name, verb));
         }
         Ok(())
     }
@@ -248,7 +289,7 @@ impl Runner<'_> {
             return Ok(());
         }
         let found = self.certificate_for(entry, name, "CONTROL", "drop")?;
-        self.refuse_used_certificate(entry, &found)?;
+        self.refuse_used_certificate(entry, &found, DROPPED)?;
         self.change(entry, CatalogOp::Remove(CatalogKey { class: object_class::CERTIFICATE, id: found.id }))
     }
 }

@@ -15,7 +15,8 @@ pub const FIRST_KEY: i32 = 256;
 pub struct MasterKeyDef {
     /// Always 1: there is one in a database.
     pub id: i32,
-    /// The key, sealed with the service master key of the instance that made it; `None` of one from before there were keys.
+    /// The key, sealed with the service master key of the instance that made it; `None` after DROP ENCRYPTION BY SERVICE MASTER KEY, and
+    /// of one from before there were keys.
     #[serde(default)]
     pub sealed: Option<Vec<u8>>,
     /// The key, sealed with the service master keys of other instances.

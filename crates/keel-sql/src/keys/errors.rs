@@ -41,7 +41,7 @@ error_functions! {
     /// The password is not said.
     password_needed(kind) = 15334, 16, 1, "The {kind} has a private key that is protected by a user defined password. That password needs to be provided to enable the use of the private key.";
     /// Something is encrypted by it.
-    in_use(kind) = 15352, 16, 1, "The {kind} cannot be dropped because one or more entities are either signed or encrypted using it.";
+    in_use(kind, verb) = 15352, 16, 1, "The {kind} cannot be {verb} because one or more entities are either signed or encrypted using it.";
     /// An asymmetric key of that name is there.
     asymmetric_key_exists(name) = 15396, 16, 1, "An asymmetric key with name '{name}' already exists or this asymmetric key already has been added to the database.";
     /// A password for what has none.

@@ -15,8 +15,6 @@ use std::sync::Arc;
 
 /// Bytes of a value that these functions give.
 const BYTES_MAX: usize = 8000;
-/// Ticks from 0001-01-01 to 1970-01-01.
-const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
 
 fn bytes(args: &[Value], at: usize) -> Option<&[u8]> {
     args.get(at).and_then(Value::as_bytes)
@@ -142,7 +140,7 @@ pub(crate) fn string_sid_of(digest: &[u8]) -> String {
 /// A local time of seconds since 1970.
 pub(crate) fn local_ticks(unix_seconds: i64) -> i64 {
     let local = i64::from(crate::clock::offset_minutes()) * crate::clock::TICKS_PER_MINUTE;
-    UNIX_EPOCH_TICKS + unix_seconds * 10_000_000 + local
+    crate::clock::UNIX_EPOCH_TICKS + unix_seconds * 10_000_000 + local
 }
 
 const SID: SqlType = SqlType::VarBinary(Length::Limited(85));
@@ -236,9 +234,9 @@ pub(crate) fn decrypt_by_key_auto_cert(info: &Info, args: &[Value]) -> Result<Va
         return Ok(Value::Null);
     };
     let password = text(args, 1);
-    let private = || info.certificate_key(&entry, &found, password);
-    let key =
-        opened(info.open_automatically(&entry, guid, by_certificate(&found), password, private))?.flatten();
+    let (by, kept) = (by_certificate(&found), found.private());
+    let open = || info.certificate_key(&entry, &found, password);
+    let key = opened(info.open_automatically(&entry, guid, by, kept, password, open))?.flatten();
     Ok(result(key.and_then(|(cipher, key)| cell::open(cipher, &key, sealed, with))))
 }
 
@@ -251,9 +249,9 @@ pub(crate) fn decrypt_by_key_auto_asymmetric(info: &Info, args: &[Value]) -> Res
         return Ok(Value::Null);
     };
     let password = text(args, 1);
-    let private = || info.asymmetric_private(&entry, &found, password);
-    let key = opened(info.open_automatically(&entry, guid, by_asymmetric_key(&found), password, private))?
-        .flatten();
+    let (by, kept) = (by_asymmetric_key(&found), found.private.clone());
+    let open = || info.asymmetric_private(&entry, &found, password);
+    let key = opened(info.open_automatically(&entry, guid, by, kept, password, open))?.flatten();
     Ok(result(key.and_then(|(cipher, key)| cell::open(cipher, &key, sealed, with))))
 }
 

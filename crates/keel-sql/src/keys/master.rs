@@ -50,8 +50,7 @@ impl Runner<'_> {
                 self.change_encryption(entry, &stored, *add, password.as_deref())
             }
             MasterKey::Backup { file, password } => {
-                let stored = stored.ok_or_else(errors::no_master_key)?;
-                let key = self.info.opened_master_key(entry, &stored).ok_or_else(errors::no_master_key)?;
+                let key = self.info.master_key_of(entry)?;
                 let sealed = self.info.engine.options().hasher.seal(&key, password);
                 self.write_key_file(file, &sealed, true)
             }
@@ -183,7 +182,7 @@ impl Runner<'_> {
         password: Option<&str>,
     ) -> Result<()> {
         let engine = Arc::clone(&self.info.engine);
-        let key = self.info.opened_master_key(entry, stored).ok_or_else(errors::no_master_key)?;
+        let key = self.info.master_key_of(entry)?;
         let mut def = MasterKeyDef { modified: engine.now_local(), ..stored.clone() };
         match (add, password) {
             (true, None) if engine.master_key_bytes(stored).is_some() => return Ok(()),

@@ -57,6 +57,11 @@ const ASYMMETRIC_KEY: &str = "asymmetric key";
 const SYMMETRIC_KEY: &str = "symmetric key";
 const MASTER_KEY: &str = "master key";
 
+// What messages say that something in use cannot be.
+const DROPPED: &str = "dropped";
+const STRIPPED: &str = "left without its private key";
+const LOCKED: &str = "given a password of its own";
+
 /// Whether a statement changes no database: what it opens, closes and writes is the session's, or a file.
 pub(crate) fn changes_nothing(s: &KeyStatement) -> bool {
     use ast::MasterKey as M;
@@ -66,6 +71,17 @@ pub(crate) fn changes_nothing(s: &KeyStatement) -> bool {
             | KeyStatement::OpenSymmetricKey { .. }
             | KeyStatement::CloseSymmetricKey(_)
             | KeyStatement::CloseAllSymmetricKeys
+    )
+}
+
+/// Whether a statement takes the catalog's lock by itself: making an RSA key, or a key of a password, takes long, and nobody has to wait
+/// for that.
+pub(crate) fn locks_by_itself(s: &KeyStatement) -> bool {
+    matches!(
+        s,
+        KeyStatement::CreateCertificate(_)
+            | KeyStatement::CreateAsymmetricKey(_)
+            | KeyStatement::CreateSymmetricKey(_)
     )
 }
 
@@ -156,7 +172,7 @@ fn refuse_read_only(entry: &DatabaseEntry) -> Result<()> {
     if entry.is_read_only() { Err(crate::errors::database_read_only(entry.name())) } else { Ok(()) }
 }
 
-/// Every name of this kind in use, by the next number.
+/// The number of a new one: behind the highest of its kind.
 fn next_id(used: impl Iterator<Item = i32>) -> i32 {
     used.max().map_or(definition::FIRST_KEY, |n| n + 1)
 }

@@ -9,6 +9,7 @@ use crate::engine::{DatabaseEntry, thumbprint};
 use crate::session::info::Info;
 use keel_base::DatabaseId;
 use keel_base::cipher::open_secret;
+use keel_types::SqlError;
 use keel_types::cell::Cipher;
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -34,14 +35,15 @@ pub(crate) struct OpenKey {
     pub since: i64,
 }
 
-/// Which key the last DECRYPTBYKEYAUTOCERT opened, and with what.
-#[derive(PartialEq, Eq)]
+/// Which key the last DECRYPTBYKEYAUTOCERT opened, and with what: whatever of it changes, it is opened again.
+#[derive(PartialEq)]
 struct Automatic {
     database: DatabaseId,
-    guid: [u8; 16],
-    modified: i64,
+    key: Arc<SymmetricKeyDef>,
     by: SealedBy,
+    private: PrivateKey,
     password: Option<String>,
+    master: Option<Arc<MasterKeyDef>>,
 }
 
 /// The keys that a session has open.
@@ -138,14 +140,22 @@ impl Info {
         own.map(|(.., key)| key.clone()).or_else(|| self.engine.master_key_bytes(stored))
     }
 
-    /// The master key of a database. Error 15581.
+    /// The master key of a database. Errors 15581, 33094.
     pub(super) fn master_key_of(&self, entry: &Arc<DatabaseEntry>) -> Result<Vec<u8>> {
-        let picture = self.picture(entry);
-        let key = picture.master_key().and_then(|stored| self.opened_master_key(entry, stored));
-        key.ok_or_else(errors::no_master_key)
+        let stored = self.picture(entry).master_key().cloned().ok_or_else(errors::no_master_key)?;
+        self.opened_master_key(entry, &stored).ok_or_else(|| self.master_key_closed())
     }
 
-    /// What a password opens; error 15556 for another one.
+    /// Why a master key that is there is closed: nobody has opened it (15581), or the service master key cannot be read (33094).
+    pub(super) fn master_key_closed(&self) -> Box<SqlError> {
+        self.engine.check_service_key().err().unwrap_or_else(errors::no_master_key)
+    }
+
+    /// A private key.
+    ///
+    /// # Errors
+    /// 15556 for one that is not here, and for another password; 15334 where the password is not said, 15397 where there is none; 15581,
+    /// 33094 and 15466 where the master key is closed, or is not the one that it is sealed with.
     pub(super) fn open_private_key(
         &self,
         entry: &Arc<DatabaseEntry>,
@@ -206,20 +216,27 @@ impl Info {
         rsa::decrypt(private, &sealed.key, random).ok_or_else(errors::decryption_failed)
     }
 
-    /// The key that a value is encrypted with, opened for this value alone: by a certificate or an asymmetric key. The last one is
-    /// remembered.
+    /// The key that a value is encrypted with, opened for this value alone: by a certificate or an asymmetric key, whose private key is
+    /// `kept` as it is and opened by `open`. The last one is remembered.
     pub(super) fn open_automatically(
         &self,
         entry: &Arc<DatabaseEntry>,
         guid: [u8; 16],
         by: SealedBy,
+        kept: PrivateKey,
         password: Option<&str>,
-        private: impl FnOnce() -> Result<Vec<u8>>,
+        open: impl FnOnce() -> Result<Vec<u8>>,
     ) -> Result<Option<(Cipher, Vec<u8>)>> {
         let picture = self.picture(entry);
         let Some(key) = picture.symmetric_key_of(&guid) else { return Ok(None) };
-        let password = password.map(str::to_owned);
-        let which = Automatic { database: entry.id, guid, modified: key.modified, by, password };
+        let which = Automatic {
+            database: entry.id,
+            key: Arc::clone(key),
+            by,
+            private: kept,
+            password: password.map(str::to_owned),
+            master: picture.master_key().cloned(),
+        };
         let known = |(last, cipher, bytes): &(Automatic, Cipher, Vec<u8>)| {
             (*last == which).then(|| (*cipher, bytes.clone()))
         };
@@ -229,7 +246,7 @@ impl Info {
         if !key.sealed.iter().any(|s| s.by == which.by) {
             return Ok(None);
         }
-        let bytes = self.unseal(key, &which.by, &private()?)?;
+        let bytes = self.unseal(key, &which.by, &open()?)?;
         self.open_keys.borrow_mut().automatic = Some((which, key.cipher, bytes.clone()));
         Ok(Some((key.cipher, bytes)))
     }

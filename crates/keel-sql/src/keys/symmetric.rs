@@ -5,8 +5,8 @@
 
 use super::open::{OpenKey, by_asymmetric_key, by_certificate};
 use super::{
-    ASYMMETRIC_KEY, CERTIFICATE, SYMMETRIC_KEY, SealedBy, SealedKey, SymmetricKeyDef, errors, next_id,
-    refused, rsa,
+    ASYMMETRIC_KEY, CERTIFICATE, DROPPED, SYMMETRIC_KEY, SealedBy, SealedKey, SymmetricKeyDef, errors,
+    next_id, refused, rsa,
 };
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, SecurableRef, object_class};
 use crate::engine::DatabaseEntry;
@@ -78,7 +78,6 @@ impl Runner<'_> {
         }
         let algorithm = option_text(&c.options, "ALGORITHM").unwrap_or("").to_ascii_uppercase();
         let cipher = Cipher::named(&algorithm).ok_or_else(errors::no_algorithm)?;
-        let principal = self.key_owner(entry, c.authorization.as_ref())?;
         let random = Arc::clone(&self.info.engine.options().env.random);
         let mut guid = [0; 16];
         match option_text(&c.options, "IDENTITY_VALUE") {
@@ -90,17 +89,37 @@ impl Runner<'_> {
             Some(source) => key.copy_from_slice(&digest(source)[..cipher.key_bytes()]),
             None => random.fill(&mut key),
         }
-        let picture = self.info.picture(entry);
-        if picture.symmetric_key_named(name).is_some() || picture.symmetric_key_of(&guid).is_some() {
-            return Err(errors::key_exists(name));
-        }
+        self.refuse_taken_symmetric_key(entry, name, &guid)?;
         let mut sealed: Vec<SealedKey> = Vec::new();
         self.add_sealed(entry, &mut sealed, &key, &c.by)?;
+        self.lock_catalog(entry)?;
+        self.refuse_taken_symmetric_key(entry, name, &guid)?;
+        // What it is sealed with is still there.
+        for (protector, sealed) in c.by.iter().zip(&sealed) {
+            if self.sealed_by(entry, protector)? != sealed.by {
+                let (kind, name) = words(protector);
+                return Err(errors::not_found("find", kind, name));
+            }
+        }
+        let principal = self.key_owner(entry, c.authorization.as_ref())?;
+        let picture = self.info.picture(entry);
         let now = self.info.engine.now_local();
         let id = next_id(picture.symmetric_keys().map(|k| k.id));
         let name = name.to_owned();
         let def = SymmetricKeyDef { id, name, principal, guid, cipher, sealed, created: now, modified: now };
         self.put_symmetric_key(entry, def)
+    }
+
+    /// Error 15282 for a name or guid that is taken.
+    fn refuse_taken_symmetric_key(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        name: &str,
+        guid: &[u8; 16],
+    ) -> Result<()> {
+        let picture = self.info.picture(entry);
+        let taken = picture.symmetric_key_named(name).is_some() || picture.symmetric_key_of(guid).is_some();
+        if taken { Err(errors::key_exists(name)) } else { Ok(()) }
     }
 
     /// What a key is sealed with, as it is kept. Error 15151 for what is not there or not seen.
@@ -238,7 +257,7 @@ impl Runner<'_> {
         let found = self.symmetric_key_for(entry, name, "CONTROL", "drop")?;
         let by = SealedBy::SymmetricKey(found.guid);
         if picture.symmetric_keys().any(|k| k.sealed.iter().any(|s| s.by == by)) {
-            return Err(errors::in_use(SYMMETRIC_KEY));
+            return Err(errors::in_use(SYMMETRIC_KEY, DROPPED));
         }
         self.info.open_keys.borrow_mut().close(entry.id, &found.guid);
         self.change(entry, CatalogOp::Remove(CatalogKey { class: object_class::SYMMETRIC_KEY, id: found.id }))

@@ -27,6 +27,7 @@ mod xml_documents;
 
 pub use execute::run_sql;
 pub use properties::{listed as listed_properties, value_of as property_value};
+pub(crate) use rename::owner_of_part;
 
 use crate::run::{Argument, Halt, Returned, Runner};
 use crate::{capture, query_store};
@@ -197,9 +198,9 @@ pub fn listed() -> impl Iterator<Item = (i32, &'static str, &'static str)> {
     written.chain(functions).chain(built)
 }
 
-/// Calls one.
+/// Calls one; audits are told of what it is.
 pub fn run(runner: &mut Runner<'_>, procedure: &Procedure, args: &[Argument]) -> Outcome {
-    (procedure.run)(runner, args)
+    runner.audit_call(procedure.name, args, |runner| (procedure.run)(runner, args))
 }
 
 /// An argument by name or position.

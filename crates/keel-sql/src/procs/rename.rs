@@ -154,7 +154,7 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
 }
 
 /// The table of `[database.][schema.]table.part`, or the rows of an indexed view, and the part.
-pub(super) fn owner_of_part(runner: &Runner<'_>, name: &str) -> keel_types::Result<(Arc<TableDef>, String)> {
+pub(crate) fn owner_of_part(runner: &Runner<'_>, name: &str) -> keel_types::Result<(Arc<TableDef>, String)> {
     let mut parts = crate::functions::split_name(name);
     let part = parts.pop().ok_or_else(|| ambiguous(runner, name))?;
     let quoted: Vec<String> = parts.iter().map(|p| quote_name(p)).collect();

@@ -191,7 +191,6 @@ pub(super) fn sp_dropsrvrolemember(runner: &mut Runner<'_>, args: &[Argument]) -
 fn server_role(runner: &mut Runner<'_>, args: &[Argument], add: bool) -> Outcome {
     let login = string(args, "loginame", 0).unwrap_or_default();
     let role = string(args, "rolename", 1).unwrap_or_default();
-    runner.audit_server_role(&role, &login, add)?;
     runner.change_server_role(&role, &login, add)?;
     ok()
 }

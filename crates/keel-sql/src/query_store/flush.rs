@@ -35,6 +35,7 @@ pub(super) struct Turns {
 /// One round: gathers, writes what is due, cleans. Says what went wrong.
 pub fn rounds(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Vec<SqlError> {
     engine.follow_query_stores();
+    engine.databases().iter().for_each(|entry| follow(engine, entry));
     // Databases with a store that is full record nothing, and are to be cleaned.
     let full = |entry: &Arc<DatabaseEntry>| actual_state(entry) == ActualState::ReadOnly(FULL);
     if !engine.databases().iter().any(full) && !engine.query_stores.load(Ordering::Relaxed) {
@@ -53,6 +54,17 @@ pub fn rounds(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Vec<SqlError
     // One that was full may have room again.
     engine.follow_query_stores();
     failed
+}
+
+/// Plans of a copy are made anew where the primary has other hints now; a store that is off needs no memory.
+fn follow(engine: &Engine, entry: &DatabaseEntry) {
+    let picture = entry.picture();
+    let is_on = picture.settings().query_store.as_ref().is_some_and(|s| s.wanted != super::Wanted::Off);
+    if !is_on {
+        entry.query_store.memory.lock().leave();
+    } else if entry.is_copy() && entry.query_store.hints.follow(entry).unwrap_or(false) {
+        engine.programs.forget(entry.id);
+    }
 }
 
 fn turn(engine: &Engine, entry: &Arc<DatabaseEntry>) -> Result<()> {

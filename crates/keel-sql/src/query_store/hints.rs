@@ -22,7 +22,17 @@ struct Known {
     /// Grows when they change.
     change: u64,
     /// `None` before anybody has asked, or after a change.
-    hints: Option<(u64, Arc<ByQuery>)>,
+    hints: Option<Found>,
+    /// Those that the plans which are kept were made with: of a copy only.
+    followed: Arc<ByQuery>,
+}
+
+/// Hints as they were read.
+struct Found {
+    /// How far a copy was redone.
+    at: u64,
+    rows: Vec<(u64, HintRow)>,
+    by_query: Arc<ByQuery>,
 }
 
 impl Hints {
@@ -33,36 +43,47 @@ impl Hints {
         known.hints = None;
     }
 
-    /// Those of a database, as they were read since a copy was redone this far. Nothing is held while they are read: that may find that
-    /// the role has changed, which forgets them.
+    /// Whether those of a copy are others than when this was last asked: plans that were made before have to be made anew.
+    pub fn follow(&self, entry: &DatabaseEntry) -> Result<bool> {
+        let now = self.of(entry)?;
+        let before = std::mem::replace(&mut self.0.lock().followed, Arc::clone(&now));
+        Ok(*before != *now)
+    }
+
+    /// Those of a database. Where a copy has been redone since, the few rows of hints are read, and the queries that they are of when those
+    /// have changed. Nothing is held while they are read: that may find that the role has changed, which forgets them.
     fn of(&self, entry: &DatabaseEntry) -> Result<Arc<ByQuery>> {
         let at = if entry.is_copy() { entry.store.applied().0 } else { 0 };
         let change = {
             let known = self.0.lock();
-            if let Some((_, hints)) = known.hints.as_ref().filter(|(then, _)| *then == at) {
-                return Ok(Arc::clone(hints));
+            if let Some(found) = known.hints.as_ref().filter(|found| found.at == at) {
+                return Ok(Arc::clone(&found.by_query));
             }
             known.change
         };
-        let hints = Arc::new(read(entry)?);
+        let rows = read_rows::<HintRow>(entry)?;
+        if let Some(found) = self.0.lock().hints.as_mut().filter(|found| found.rows == rows) {
+            found.at = found.at.max(at);
+            return Ok(Arc::clone(&found.by_query));
+        }
+        let by_query = Arc::new(by_query(entry, &rows)?);
         let mut known = self.0.lock();
         if known.change == change {
-            known.hints = Some((at, Arc::clone(&hints)));
+            known.hints = Some(Found { at, rows, by_query: Arc::clone(&by_query) });
         }
-        Ok(hints)
+        Ok(by_query)
     }
 }
 
-fn read(entry: &DatabaseEntry) -> Result<ByQuery> {
-    let rows = read_rows::<HintRow>(entry)?;
+fn by_query(entry: &DatabaseEntry, rows: &[(u64, HintRow)]) -> Result<ByQuery> {
     if rows.is_empty() {
         return Ok(ByQuery::default());
     }
     let queries: Map<u64, QueryRow> = read_rows::<QueryRow>(entry)?.into_iter().collect();
     let texts: Map<u64, TextRow> = read_rows::<TextRow>(entry)?.into_iter().collect();
-    let by_query = rows.into_iter().filter_map(|(_, hint)| {
+    let by_query = rows.iter().filter_map(|(_, hint)| {
         let query = queries.get(&hint.query)?;
-        Some(((texts.get(&query.text)?.text.clone(), query.object), hint.text.into()))
+        Some(((texts.get(&query.text)?.text.clone(), query.object), hint.text.as_str().into()))
     });
     Ok(by_query.collect())
 }

@@ -2,6 +2,7 @@
 
 use super::record::Slot;
 use crate::program::{CompiledCode, Program};
+use crate::secrets::without_secrets;
 use crate::views::plans::text_hash;
 use keel_parser::lexer::{Tok, tokenize};
 use keel_query::plan::shown::Part;
@@ -15,8 +16,10 @@ const ENDS: [char; 5] = [';', ' ', '\r', '\n', '\t'];
 
 /// A statement as the store has it.
 pub(super) struct Identity {
-    /// With the declarations of the variables that it reads in front.
+    /// With the declarations of the variables that it reads in front, without passwords: what differs in these only is one.
     pub text: String,
+    /// Something was left out of it.
+    pub restricted: bool,
     /// Equal for texts that differ only in literals, case and space.
     pub hash: u64,
     pub object: i32,
@@ -32,9 +35,11 @@ impl Identity {
         let (declared, hash) = read(program, statement);
         let text =
             if declared.is_empty() { statement.to_owned() } else { format!("({declared}){statement}") };
+        let shown = without_secrets(&text).into_owned();
+        let (restricted, text) = (shown != text, shown);
         let object = program.identity.object_id;
         let parameters = object == 0 && !program.parameters.is_empty() && !declared.is_empty();
-        Identity { text, hash, object, parameters }
+        Identity { text, restricted, hash, object, parameters }
     }
 }
 

@@ -108,6 +108,14 @@ impl Memory {
         Ok(())
     }
 
+    /// The store is off: nothing is known any more, once all is written.
+    pub fn leave(&mut self) {
+        self.settle();
+        if self.loaded && self.over.is_empty() {
+            *self = Memory::default();
+        }
+    }
+
     /// A row that is stored.
     fn learn(&mut self, key: Key, bytes: &[u8]) {
         let (kind, number) = key;
@@ -428,7 +436,7 @@ impl Memory {
             return None;
         }
         let text = text.unwrap_or_else(|| {
-            let number = self.add(&TextRow { text: identity.text.clone() });
+            let number = self.add(&TextRow { text: identity.text.clone(), restricted: identity.restricted });
             self.texts.insert(text_key, number);
             number
         });
@@ -625,4 +633,21 @@ impl Memory {
 
 fn query_key(row: &QueryRow) -> QueryKey {
     (row.text, row.context, row.object, row.parameters != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_is_off_needs_no_memory_once_all_is_written() {
+        let mut memory = Memory { loaded: true, ..Memory::default() };
+        memory.texts.insert((1, 1), memory.numbers[0]);
+        let number = memory.add(&TextRow { text: "select 1".to_owned(), restricted: false });
+        memory.leave();
+        assert!(memory.loaded && !memory.texts.is_empty(), "a row is yet to be written");
+        memory.over.remove(&(TextRow::KIND, number));
+        memory.leave();
+        assert!(!memory.loaded && memory.texts.is_empty() && memory.bytes() == 0);
+    }
 }

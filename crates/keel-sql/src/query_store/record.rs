@@ -184,8 +184,18 @@ struct Ran {
     waits: Vec<(u8, u64)>,
 }
 
-/// What tells slots apart: the program, the place of the statement in it, the plan, and the switches it ran under.
-type Known = (u64, usize, usize, u32);
+/// What tells slots apart: what ran, by which plan, in which database, and under which settings.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Known {
+    program: u64,
+    /// The place of the statement in it.
+    statement: usize,
+    plan: usize,
+    database: DatabaseId,
+    switches: u32,
+    /// Language, order of dates, and first day of the week.
+    dates: (i16, i16, u8),
+}
 
 /// What a session's own thread needs.
 #[derive(Default)]
@@ -269,8 +279,7 @@ impl Info {
         // What mentions temporary tables is compiled for each of them: the first plan stands for all.
         let plan =
             if found.temporary.is_empty() { std::ptr::from_ref::<Compiled>(compiled) as usize } else { 0 };
-        let switches = self.options.borrow().switches.0 & Switches::PLAN_AFFECTING.0;
-        let key = (program.id, std::ptr::from_ref(unit) as usize, plan, switches);
+        let key = self.known(program, std::ptr::from_ref(unit) as usize, plan);
         let known = self.recording.known.borrow().get(&key).copied();
         let slot = known.unwrap_or_else(|| {
             let crate::program::UnitSource::Statement(statement) = &unit.source else { return 0 };
@@ -278,6 +287,14 @@ impl Info {
             self.new_slot(key, program, Some(compiled.share()), span)
         });
         self.recording.slot.set(slot);
+    }
+
+    #[inline]
+    fn known(&self, program: &Program, statement: usize, plan: usize) -> Known {
+        let options = self.options.borrow();
+        let switches = options.switches.0 & Switches::PLAN_AFFECTING.0;
+        let dates = (options.dates.language.id, options.dates.order as i16, options.date_first);
+        Known { program: program.id, statement, plan, database: self.database.borrow().id, switches, dates }
     }
 
     #[cold]
@@ -331,8 +348,7 @@ impl Info {
         if !self.recording.wanted.replace(false) {
             return;
         }
-        let switches = self.options.borrow().switches.0 & Switches::PLAN_AFFECTING.0;
-        let key = (program.id, at, 0, switches);
+        let key = self.known(program, at, 0);
         let known = self.recording.known.borrow().get(&key).copied();
         let slot = known.unwrap_or_else(|| self.new_slot(key, program, None, span));
         self.recording.slot.set(slot);

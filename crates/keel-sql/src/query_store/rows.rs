@@ -57,6 +57,9 @@ stored! {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TextRow {
     pub text: String,
+    /// Passwords were left out of it.
+    #[serde(default)]
+    pub restricted: bool,
 }
 
 /// `query_context_settings`
@@ -164,7 +167,7 @@ pub(crate) struct WaitRow {
 }
 
 /// `query_store_query_hints`
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct HintRow {
     pub query: u64,
     /// `OPTION (…)`

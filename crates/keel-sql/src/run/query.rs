@@ -52,7 +52,7 @@ impl Runner<'_> {
         let audited = self.info.engine.audits.any();
         let may = if self.info.unrestricted.get() { Ok(()) } else { self.authorize(program, needs) };
         if audited {
-            self.info.audit_accesses(&program.identity, needs, answered)?;
+            self.info.audit_accesses(&program.identity, needs, answered, may.is_ok())?;
         }
         may
     }

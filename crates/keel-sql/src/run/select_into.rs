@@ -81,9 +81,10 @@ impl Runner<'_> {
         self.txns.as_dyn().check_unchanged(&dependencies.objects)?;
         let name = plan.into_target().cloned().ok_or_else(|| errors::not_supported("SELECT INTO here"))?;
         self.permit(program, &needs, &answered)?;
-        if !self.info.unrestricted.get() {
-            self.may_select_into(&name)?;
-        }
+        let event = self.object_event(program, "CREATE", "TABLE", &name);
+        let may = if self.info.unrestricted.get() { Ok(()) } else { self.may_select_into(&name) };
+        event.iter().try_for_each(|event| self.audit_definition(event, may.is_ok()))?;
+        may?;
         let mut columns = plan.columns().to_vec();
         let generated = match numbering {
             Some(numbering) => Some(numbering.mark(&name, &mut columns)?),
@@ -93,7 +94,6 @@ impl Runner<'_> {
         let table = crate::ddl::create_for_select_into(self, program, &name, &columns, steps)?;
         let plan = keel_query::compile_select_into(&self.scope(program, frame), select, table, generated)?;
         let run = self.run_plan(&plan, frame, None)?;
-        let event = self.object_event(program, "CREATE", "TABLE", &name);
         self.fire_events(event.as_slice(), &|| span.text(&program.text).to_owned())?;
         Ok(run)
     }

@@ -105,7 +105,7 @@ impl<'a> Statement<'a> {
     ) -> String {
         let (degree, serial_reason) = (self.plan.degree(), self.plan.serial_reason());
         let about = xml::Statement {
-            text: self.text,
+            text: &crate::secrets::without_secrets(self.text),
             number,
             kind: self.kind,
             options,

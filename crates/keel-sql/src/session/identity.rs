@@ -88,9 +88,11 @@ impl Info {
         }
     }
 
-    /// Who a module runs as by its WITH EXECUTE AS; `None` when it says nothing of it.
+    /// Who a module that is about to run does so as by its WITH EXECUTE AS, which audits are told; `None` when it says nothing of it.
     ///
     /// # Errors
+    /// 33239: an audit that must record it cannot.
+    ///
     /// 15406, 15517: that login or user is no more. Its drop is refused while a module names it; a module whose one is gone
     /// all the same must not run as anybody else.
     pub fn identity_of_module(&self, program: &Program) -> Result<Option<Identity>> {
@@ -103,6 +105,7 @@ impl Info {
             // It is a login's number.
             let logins = self.logins()?;
             let login = logins.of_id(principal).ok_or_else(|| errors::cannot_execute_as_login(gone()))?;
+            self.audit_impersonation("SL", &entry, &login.name, true)?;
             return Ok(Some(Identity {
                 login: login.name.as_str().into(),
                 sysadmin: login.sysadmin,
@@ -115,7 +118,9 @@ impl Info {
         let user = picture.principal(id).filter(|p| !p.role);
         // What a role owns runs as dbo.
         let user = user.or_else(|| picture.principal(crate::catalog::DBO).filter(|_| owned));
-        Ok(Some(self.identity_of_user(&entry, &user.ok_or_else(missing)?)))
+        let user = user.ok_or_else(missing)?;
+        self.audit_impersonation("SU", &entry, &user.name, true)?;
+        Ok(Some(self.identity_of_user(&entry, &user)))
     }
 
     /// A module begins, as who [`Info::identity_of_module`] says; REVERT inside undoes only what it does itself. Gives what

@@ -553,7 +553,7 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
     };
     match &statement.kind {
         S::CreateLogin(_) | S::AlterLogin(_) | S::CreateUser(_) | S::AlterUser(_) | S::Key(_) => {
-            crate::secrets::without_secrets(text)
+            crate::secrets::without_secrets(text).into_owned()
         }
         _ => text.to_owned(),
     }

@@ -7,8 +7,6 @@ use keel_node::{Algorithm, Encryption, EncryptionState};
 use keel_types::{Length, SqlType, Value};
 
 const N60: SqlType = SqlType::NVarChar(Length::Limited(60));
-/// Ticks from 0001-01-01 to 1970-01-01.
-const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
 
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[SystemView {
@@ -26,7 +24,7 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
 /// A time of microseconds since 1970 UTC, local; never, when it is 0.
 fn time(micros: i64) -> Value {
     let local = i64::from(offset_minutes()) * TICKS_PER_MINUTE;
-    if micros == 0 { NULL } else { date(UNIX_EPOCH_TICKS + micros * 10 + local) }
+    if micros == 0 { NULL } else { date(crate::clock::UNIX_EPOCH_TICKS + micros * 10 + local) }
 }
 
 fn state(e: &Encryption) -> (i64, &'static str) {

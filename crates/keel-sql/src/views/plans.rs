@@ -5,6 +5,7 @@
 
 use super::{BIG, Column, DATE, INT, KIND, NULL, SystemView, ViewContext, date, int, text};
 use crate::program::{Program, ProgramKind, Total};
+use crate::secrets::without_secrets;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -254,7 +255,13 @@ pub(crate) fn handles(program: &Program) -> [Value; 2] {
 pub(super) fn text_row(program: &Program) -> Vec<Value> {
     let object = program.identity.object_id;
     let object = if object == 0 { NULL } else { int(object) };
-    vec![int(program.identity.database.0), object, NULL, super::bit(false), text(&*program.text)]
+    vec![
+        int(program.identity.database.0),
+        object,
+        NULL,
+        super::bit(false),
+        text(&*without_secrets(&program.text)),
+    ]
 }
 
 fn ran(cx: &ViewContext<'_>) -> impl Iterator<Item = Arc<Program>> {

@@ -234,7 +234,7 @@ fn options(cx: &ViewContext<'_>) -> Rows {
 fn texts(cx: &ViewContext<'_>) -> Rows {
     let row = |(id, row): (u64, TextRow)| {
         let handle = Value::bytes(statement_handle(&row.text));
-        vec![number(id), text(row.text), handle, bit(false), bit(false)]
+        vec![number(id), text(row.text), handle, bit(false), bit(row.restricted)]
     };
     read(cx).into_iter().map(row).collect()
 }

@@ -368,18 +368,14 @@ fn sql_text(cx: &ViewContext<'_>) -> Rows {
     }
     let session = by_handle(cx, handle);
     let row = |s: Arc<SessionShared>| {
-        let sql = Arc::clone(&s.text.lock());
-        vec![int(s.database.load(Ordering::Relaxed)), NULL, NULL, bit(false), text(&*sql)]
+        vec![int(s.database.load(Ordering::Relaxed)), NULL, NULL, bit(false), text(s.shown_text())]
     };
     session.into_iter().map(row).collect()
 }
 
 fn input_buffer(cx: &ViewContext<'_>) -> Rows {
     let id = cx.args.first().and_then(Value::as_int).and_then(|id| u32::try_from(id).ok());
-    let row = |s: Arc<SessionShared>| {
-        let sql = Arc::clone(&s.text.lock());
-        vec![text("Language Event"), int(0), text(&*sql)]
-    };
+    let row = |s: Arc<SessionShared>| vec![text("Language Event"), int(0), text(s.shown_text())];
     let found = id.and_then(|id| visible(cx).into_iter().find(|s| s.id == id));
     found.into_iter().map(row).collect()
 }
