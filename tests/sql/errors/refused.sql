@@ -41,3 +41,29 @@ create table t (a nvarchar(random))
 GO
 declare @a decimal(p, s)
 GO
+GO
+-- Service Broker, signatures and text pointers: modules that have them are made, and the statement is refused by name.
+create procedure talk @h uniqueidentifier as
+begin
+  begin dialog conversation @h from service a to service 'b' on contract c with encryption = off
+  send on conversation @h message type m ('x')
+  end conversation @h
+end
+GO
+exec talk null
+GO
+receive top (1) * from q
+GO
+waitfor (receive * from q), timeout 100
+GO
+get conversation group @g from q
+GO
+create queue q
+GO
+add signature to talk by certificate c
+GO
+readtext t.a @p 0 5
+GO
+create search property list l
+GO
+alter login sa add credential c
