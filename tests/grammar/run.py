@@ -14,6 +14,7 @@ TOKEN = re.compile(
     r"\s+|--[^\n]*|/\*.*?\*/|N?'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\[(?:[^\]]|\]\])*\]|[@#$\w]+(?:\.\d+)?|<>|[<>!]=|\|\||::|.",
     re.DOTALL)
 TOKENS_MAX = 64  # of a batch that is mutated
+MUTATIONS = 50  # at a time
 
 
 class Side:
@@ -190,12 +191,12 @@ class Comparison:
     def mutations(self):
         batches = [batch for _, batch in self.corpus()]
         taken = [s for batch, (_, our, their, _, begins) in zip(batches, self.differences(batches))
-                 if not our and not their for s in cut(batch, begins) + [batch] if 1 < len(TOKEN.findall(s)) <= 2 * TOKENS_MAX]
+                 if not our and not their for s in cut(batch, begins) + [batch] if 1 < sum(map(solid, TOKEN.findall(s))) <= TOKENS_MAX]
         others = sorted({t for batch in taken for t in TOKEN.findall(batch) if solid(t)})
         chance, until = random.Random(self.options.seed), time.time() + 60 * self.options.minutes
         tried, groups = 0, collections.defaultdict(set)
         while taken and time.time() < until:
-            made = [mutate(chance.choice(taken), others, chance) for _ in range(500)]
+            made = [mutate(chance.choice(taken), others, chance) for _ in range(MUTATIONS)]
             tried += len(made)
             for batch, (kind, *_) in zip(made, self.differences(made)):
                 if kind in ("too lenient", "too strict") and self.options.only in (None, kind):

@@ -3,8 +3,8 @@
 use super::Parser;
 use crate::ast::{
     CreateFunction, CreateProcedure, CreateTrigger, CreateView, EnableTrigger, Expr, FunctionBody,
-    FunctionReturns, ModuleBody, ModuleOptions, ModuleQuery, ModuleVerb, Parameter, ParameterType,
-    StatementKind, TriggerTarget, TriggerTiming,
+    FunctionReturns, ModuleBody, ModuleOptions, ModuleQuery, ModuleVerb, ObjectName, Parameter,
+    ParameterType, StatementKind, TriggerTarget, TriggerTiming,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -43,7 +43,25 @@ impl Parser<'_> {
             "FUNCTION" => StatementKind::CreateFunction(Box::new(self.function(verb)?)),
             _ => StatementKind::CreateTrigger(Box::new(self.trigger(verb)?)),
         };
+        let name = match &kind {
+            StatementKind::CreateView(v) => &v.name,
+            StatementKind::CreateProcedure(p) => &p.name,
+            StatementKind::CreateFunction(f) => &f.name,
+            StatementKind::CreateTrigger(t) => &t.name,
+            _ => return Ok(Some(kind)),
+        };
+        self.without_database(name, &shown)?;
         Ok(Some(kind))
+    }
+
+    /// Modules are made and dropped in the current database: error 166 for a name with another in it.
+    pub(super) fn without_database(&self, name: &ObjectName, what: &str) -> Result<()> {
+        if name.database.is_none() {
+            return Ok(());
+        }
+        let text =
+            format!("'{what}' does not allow specifying the database name as a prefix to the object name.");
+        Err(crate::ParseError::new(166, name.span.line, text))
     }
 
     // ---- views ----

@@ -254,6 +254,16 @@ impl Parser<'_> {
             DropClass::Database => self.list(|p| Ok(crate::ast::ObjectName::simple(p.ident()?)))?,
             _ => self.list(Self::object_name)?,
         };
+        let module = match class {
+            DropClass::View => Some("DROP VIEW"),
+            DropClass::Procedure => Some("DROP PROCEDURE"),
+            DropClass::Function => Some("DROP FUNCTION"),
+            DropClass::Trigger => Some("DROP TRIGGER"),
+            _ => None,
+        };
+        if let Some(what) = module {
+            names.iter().try_for_each(|name| self.without_database(name, what))?;
+        }
         if matches!(class, DropClass::AsymmetricKey | DropClass::SymmetricKey) {
             // There are no key managers to take it out of.
             self.eat_words(&["REMOVE", "PROVIDER", "KEY"]);

@@ -3,8 +3,8 @@
 use super::Parser;
 use crate::ast::{
     BeginTransaction, Declaration, EndTransaction, Execute, ExecuteArg, ExecuteAs, ExecuteTarget, Expr,
-    Ident, If, Principal, RaisError, ResultSets, Statement, StatementKind, Throw, TransactionName, TryCatch,
-    TypeName, WaitFor, While,
+    ExprKind, Ident, If, Principal, RaisError, ResultSets, Statement, StatementKind, Throw, TransactionName,
+    TryCatch, TypeName, WaitFor, While,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -422,6 +422,10 @@ impl Parser<'_> {
             _ => self.simple_value()?,
         };
         let output = self.one_of(&["OUTPUT", "OUT"]).is_some();
+        if output && !matches!(value.kind, ExprKind::Variable(_)) {
+            let text = "Cannot use the OUTPUT option when passing a constant to a stored procedure.";
+            return Err(crate::ParseError::new(179, value.span.line, text));
+        }
         Ok(ExecuteArg { name, value, output })
     }
 

@@ -38,6 +38,10 @@ const OTHER_HINTS: [&str; 23] = [
     "USE",
 ];
 
+/// Those of one word; nothing else stands alone.
+const HINTS_IN_FULL: [&str; 3] =
+    ["DISABLE_OPTIMIZED_PLAN_FORCING", "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX", "NO_PERFORMANCE_SPOOL"];
+
 impl Parser<'_> {
     /// `[WITH …] SELECT … [OPTION (…)]`
     pub(super) fn select_statement(&mut self) -> Result<SelectStatement> {
@@ -613,7 +617,10 @@ impl Parser<'_> {
         let mut text = String::from(first);
         loop {
             match self.tok() {
-                Tok::Comma | Tok::RParen => return Ok(QueryHint::Other(SmolStr::from(text))),
+                Tok::Comma | Tok::RParen if HINTS_IN_FULL.contains(&text.as_str()) || text.contains(' ') => {
+                    return Ok(QueryHint::Other(SmolStr::from(text)));
+                }
+                Tok::Comma | Tok::RParen => return Err(self.unexpected()),
                 Tok::Word | Tok::Kw(_) | Tok::Int | Tok::Decimal | Tok::Eq | Tok::Str | Tok::NStr => {
                     let token = self.bump();
                     text.push(' ');
