@@ -133,6 +133,7 @@ create schema made
 GO
 insert made.thing values (1, 'x'), (2, null)
 select id from made.things
+select definition from sys.sql_modules where object_id = object_id('made.things')
 select s.name as [schema], o.name, o.type from sys.objects o join sys.schemas s on s.schema_id = o.schema_id where s.name = 'made' order by o.name
 insert made.thing values (null, 'y')
 GO
