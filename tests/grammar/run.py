@@ -176,17 +176,17 @@ class Comparison:
         around = " ".join(" ".join(lines[max(0, e[1] - 2):e[1] + 1]).strip() for e in (our, their) if e)
         print(f"{kind}: {place}: {said}\n    {' '.join(lines[0].split())[:100]} … {' '.join(around.split())[:300]}", flush=True)
 
-    def shrink(self, batch, kind):
-        """Leaves out tokens as long as the difference stays."""
+    def shrink(self, batch, kind, error):
+        """Leaves out tokens as long as the difference stays: what is left, and the error of the one that refuses it."""
         tokens, size = [t for t in TOKEN.findall(batch) if solid(t)], TOKENS_MAX
         while size:
             shorter = [tokens[:at] + tokens[at + size:] for at in range(0, len(tokens), size)]
-            same = [s for s, d in zip(shorter, self.differences([" ".join(s) for s in shorter])) if d[0] == kind]
+            same = [(s, d) for s, d in zip(shorter, self.differences([" ".join(s) for s in shorter])) if d[0] == kind]
             if same:
-                tokens = same[0]
+                tokens, error = same[0][0], same[0][1][1] or same[0][1][2]
             else:
                 size //= 2
-        return " ".join(tokens)
+        return " ".join(tokens), error
 
     def mutations(self):
         batches = [batch for _, batch in self.corpus()]
@@ -194,19 +194,18 @@ class Comparison:
                  if not our and not their for s in cut(batch, begins) + [batch] if 1 < sum(map(solid, TOKEN.findall(s))) <= TOKENS_MAX]
         others = sorted({t for batch in taken for t in TOKEN.findall(batch) if solid(t)})
         chance, until = random.Random(self.options.seed), time.time() + 60 * self.options.minutes
-        tried, groups = 0, collections.defaultdict(set)
+        tried, groups = 0, collections.defaultdict(dict)
         while taken and time.time() < until:
             made = [mutate(chance.choice(taken), others, chance) for _ in range(MUTATIONS)]
             tried += len(made)
-            for batch, (kind, *_) in zip(made, self.differences(made)):
-                if kind in ("too lenient", "too strict") and self.options.only in (None, kind):
-                    small = self.shrink(batch, kind)
-                    groups[kind, words_of(small)].add(small)
+            for batch, (kind, our, their, *_) in zip(made, self.differences(made)):
+                if kind in ("too lenient", "too strict") and self.options.only in (None, kind) and time.time() < until:
+                    small, error = self.shrink(batch, kind, our or their)
+                    groups[kind, words_of(small)][" ".join(small.split())] = error
         for (kind, head), smalls in sorted(groups.items(), key=lambda group: -len(group[1])):
             print(f"{kind}: {head}: {len(smalls)}")
-            for small in sorted(smalls, key=len)[:5]:
-                _, our, their, *_ = self.differences([small])[0]
-                print(f"    {small[:200]}\n        {(our or their)[0]}: {(our or their)[2]}")
+            for small, error in sorted(smalls.items(), key=lambda item: len(item[0]))[:5]:
+                print(f"    {small[:200]}\n        {error[0]}: {error[2]}")
         print(f"{tried} mutations, {sum(map(len, groups.values()))} differences in {len(groups)} groups")
 
 

@@ -6,9 +6,10 @@
 #                                                                           strings in Python files (.py) in the places
 #   tests/grammar/run.sh --mutate [--seed N] [--minutes N] PLACE...         those that both take, with a token left out, doubled or exchanged
 #
-# KIND is "too strict", "too lenient" or "another line". ScriptDom comes with a tool of
-# Microsoft's inside a Python package (tests/clients/dotnet.sh), kept in target/clients; PLACE... is what you have: our own scripts (tests
-# crates docs), or a checkout of somebody's. What is new since SQL Server 2019 is always shown as too lenient.
+# KIND is "too strict", "too lenient" or "another line"; of a batch the statements that differ are shown, of a changed one what makes it differ.
+# ScriptDom comes with a tool of Microsoft's inside a Python package (tests/clients/dotnet.sh), kept in target/clients; PLACE... is what you
+# have: our own scripts (tests crates docs, from the root), or a checkout of somebody's. What is new since SQL Server 2019 is always shown as
+# too lenient.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cache=$PWD/target/clients
