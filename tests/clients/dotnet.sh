@@ -46,20 +46,21 @@ PY
   fi
 }
 
-# Compiles and runs the C# program given.
+# Compiles and runs the C# program given, with the libraries of app/ named behind it. Standard input is the program's.
 dotnet_run() {
-  local home="$cache/dotnet" references=() library framework
-  for library in "$home"/sdk/package/packs/Microsoft.NETCore.App.Ref/*/ref/netcoreapp3.1/*.dll \
-    "$home"/app/{System.Data.SqlClient,Microsoft.SqlServer.Smo,Microsoft.SqlServer.ConnectionInfo,Microsoft.SqlServer.Management.Sdk.Sfc,Microsoft.SqlServer.SqlEnum,Microsoft.SqlServer.Dac}.dll; do
-    references+=("-r:$library")
+  local home="$cache/dotnet" program=$1 name references=() library framework
+  shift
+  name=$(basename "$program" .cs)
+  for library in "$home"/sdk/package/packs/Microsoft.NETCore.App.Ref/*/ref/netcoreapp3.1/*.dll "${@/#/$home/app/}"; do
+    references+=("-r:${library%.dll}.dll")
   done
   framework=$(basename "$home"/sdk/package/shared/Microsoft.NETCore.App/*)
   printf '{"runtimeOptions":{"tfm":"netcoreapp3.1","framework":{"name":"Microsoft.NETCore.App","version":"%s"}}}\n' "$framework" \
-    >"$home/app/Checks.runtimeconfig.json"
+    >"$home/app/$name.runtimeconfig.json"
   export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_ROOT="$home/sdk/package" LD_LIBRARY_PATH="$home/ssl"
   CLR_ICU_VERSION_OVERRIDE=$(find /usr/lib -name 'libicuuc.so.*.*' -printf '%f\n' | sed 's/libicuuc.so.//' | sort -V | tail -1)
   export CLR_ICU_VERSION_OVERRIDE
   "$DOTNET_ROOT/dotnet" "$DOTNET_ROOT"/sdk/*/Roslyn/bincore/csc.dll -nologo -langversion:8 -nowarn:1701,1702 \
-    "${references[@]}" -out:"$home/app/Checks.dll" "$1" &&
-    "$DOTNET_ROOT/dotnet" exec --runtimeconfig "$home/app/Checks.runtimeconfig.json" "$home/app/Checks.dll"
+    "${references[@]}" -out:"$home/app/$name.dll" "$program" >&2 &&
+    "$DOTNET_ROOT/dotnet" exec --runtimeconfig "$home/app/$name.runtimeconfig.json" "$home/app/$name.dll"
 }

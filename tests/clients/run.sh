@@ -109,7 +109,10 @@ run_client() {
         mvn -q -B -f "$here/debezium/pom.xml" dependency:copy-dependencies -DoutputDirectory="$cache/debezium/lib"
       java -Dorg.slf4j.simpleLogger.defaultLogLevel=error -cp "$cache/debezium/lib/*" "$here/debezium/StreamTest.java"
       ;;
-    dotnet) dotnet_with_libraries && dotnet_run "$here/dotnet/Checks.cs" ;;
+    dotnet)
+      dotnet_with_libraries && dotnet_run "$here/dotnet/Checks.cs" System.Data.SqlClient Microsoft.SqlServer.Smo \
+        Microsoft.SqlServer.ConnectionInfo Microsoft.SqlServer.Management.Sdk.Sfc Microsoft.SqlServer.SqlEnum Microsoft.SqlServer.Dac
+      ;;
     tiberius | mssql-tds)
       (cd "$here/$1" && CARGO_TARGET_DIR="$cache/$1" cargo run --quiet)
       ;;

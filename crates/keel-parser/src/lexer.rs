@@ -122,6 +122,44 @@ pub fn tokenize(text: &str, quoted_identifier: bool) -> Result<Vec<Token>> {
     Ok(lexer.out)
 }
 
+/// What `@@` stands in front of when it is a value of the server. Any other such name is a variable's.
+const GLOBALS: [&str; 34] = [
+    "CONNECTIONS",
+    "CPU_BUSY",
+    "CURSOR_ROWS",
+    "DATEFIRST",
+    "DBTS",
+    "ERROR",
+    "FETCH_STATUS",
+    "IDENTITY",
+    "IDLE",
+    "IO_BUSY",
+    "LANGID",
+    "LANGUAGE",
+    "LOCK_TIMEOUT",
+    "MAX_CONNECTIONS",
+    "MAX_PRECISION",
+    "MICROSOFTVERSION",
+    "NESTLEVEL",
+    "OPTIONS",
+    "PACKET_ERRORS",
+    "PACK_RECEIVED",
+    "PACK_SENT",
+    "PROCID",
+    "REMSERVER",
+    "ROWCOUNT",
+    "SERVERNAME",
+    "SERVICENAME",
+    "SPID",
+    "TEXTSIZE",
+    "TIMETICKS",
+    "TOTAL_ERRORS",
+    "TOTAL_READ",
+    "TOTAL_WRITE",
+    "TRANCOUNT",
+    "VERSION",
+];
+
 struct Lexer<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -264,6 +302,8 @@ impl Lexer<'_> {
         self.check_length(word)?;
         Ok(match tok {
             Tok::Word => Kw::lookup(word).map_or(Tok::Word, Tok::Kw),
+            // A name of nobody else's may begin with two signs.
+            Tok::Global if !GLOBALS.iter().any(|name| name.eq_ignore_ascii_case(&word[2..])) => Tok::Variable,
             other => other,
         })
     }

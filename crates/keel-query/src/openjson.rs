@@ -8,7 +8,7 @@ use crate::errors::Result;
 use crate::scope::{RowSource, VirtualColumn, VirtualTable};
 use keel_types::functions::decode_base64;
 use keel_types::functions::json_path::{self, Path};
-use keel_types::{Length, SqlType, Value, cast, raise};
+use keel_types::{Collation, Length, SqlType, Value, cast, raise};
 use std::sync::Arc;
 
 /// A column of the WITH clause.
@@ -18,6 +18,8 @@ pub struct JsonColumn {
     pub name: String,
     /// Its type.
     pub ty: SqlType,
+    /// Its collation.
+    pub collation: Collation,
     /// Where its value is in an element.
     pub path: String,
     /// AS JSON: an object or array, not a scalar.
@@ -42,10 +44,14 @@ pub fn members() -> Arc<dyn VirtualTable> {
     })
 }
 
-/// OPENJSON … WITH (name type path).
+/// OPENJSON … WITH (name type collation path).
 #[must_use]
 pub fn elements(schema: Vec<JsonColumn>) -> Arc<dyn VirtualTable> {
-    let columns = schema.iter().map(|c| VirtualColumn::new(c.name.clone(), c.ty)).collect();
+    let column = |c: &JsonColumn| {
+        let collation = c.collation;
+        VirtualColumn { collation, ..VirtualColumn::new(c.name.clone(), c.ty) }
+    };
+    let columns = schema.iter().map(column).collect();
     Arc::new(OpenJson { columns, schema: Some(schema) })
 }
 

@@ -396,7 +396,7 @@ fn undeclared_names(info: &Info, sql: &str, declared: &[ast::Parameter]) -> Resu
     let mut seen = HashSet::new();
     for token in tokens {
         let Some(word) = sql.get(token.start as usize..token.end as usize) else { continue };
-        let own = token.tok == Tok::Variable && !word.starts_with("@@") && !formal.contains(&token.start);
+        let own = token.tok == Tok::Variable && !formal.contains(&token.start);
         if !own || local.contains(&word.to_lowercase()) {
             continue;
         }

@@ -323,7 +323,7 @@ fn policies_and_masks_hold_on_a_secondary() {
          INSERT item VALUES (1, 'ann', 'one'), (2, 'dbo', 'two')",
         "CREATE USER ann WITHOUT LOGIN; GRANT SELECT ON item TO ann",
         "CREATE FUNCTION dbo.own (@owner sysname) RETURNS TABLE WITH SCHEMABINDING AS RETURN SELECT 1 AS ok WHERE @owner = USER_NAME()",
-        "CREATE SECURITY POLICY dbo.rule ADD FILTER PREDICATE dbo.own(owner) ON dbo.item",
+        "CREATE SECURITY POLICY dbo.own_rows ADD FILTER PREDICATE dbo.own(owner) ON dbo.item",
     ]);
     let mut writer = reader(&pair.primary);
     let mut far = reader(&pair.secondary);
@@ -334,11 +334,11 @@ fn policies_and_masks_hold_on_a_secondary() {
     };
     assert_eq!(seen(&mut far), "1|xxxx");
     assert!(run(&mut far, "SELECT id FROM item").lines().any(|line| line.trim() == "2"));
-    change(&mut writer, "ALTER SECURITY POLICY dbo.rule WITH (STATE = OFF); GRANT UNMASK TO ann");
+    change(&mut writer, "ALTER SECURITY POLICY dbo.own_rows WITH (STATE = OFF); GRANT UNMASK TO ann");
     assert_eq!(seen(&mut far), "1|xxxx");
     pair.ship();
     assert_eq!(seen(&mut far), "1|one 2|two");
-    change(&mut writer, "ALTER SECURITY POLICY dbo.rule WITH (STATE = ON); REVOKE UNMASK TO ann");
+    change(&mut writer, "ALTER SECURITY POLICY dbo.own_rows WITH (STATE = ON); REVOKE UNMASK TO ann");
     pair.ship();
     assert_eq!(seen(&mut far), "1|xxxx");
 }

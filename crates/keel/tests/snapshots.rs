@@ -51,8 +51,8 @@ fn shop(dir: &Dir) -> Instance {
     let node = Instance::new(&dir.0, 1);
     node.run("CREATE DATABASE shop");
     node.run("CREATE TABLE shop.dbo.ledger (n bigint PRIMARY KEY)");
-    node.run("CREATE TABLE shop.dbo.bulk (n int PRIMARY KEY, pad nvarchar(400))");
-    node.run("INSERT shop.dbo.bulk SELECT value, REPLICATE(N'x', 400) FROM GENERATE_SERIES(1, 5000)");
+    node.run("CREATE TABLE shop.dbo.filler (n int PRIMARY KEY, pad nvarchar(400))");
+    node.run("INSERT shop.dbo.filler SELECT value, REPLICATE(N'x', 400) FROM GENERATE_SERIES(1, 5000)");
     node
 }
 
@@ -72,7 +72,7 @@ fn snapshots_taken_under_load_are_whole_or_not_there_after_a_kill() {
         assert!(count(&shown) >= count(&before), "{before} was there before {shown}");
         kept.push((whole, shown));
         ledger.more(20);
-        nodes[0].run("UPDATE shop.dbo.bulk SET pad = REPLICATE(N'y', 400); CHECKPOINT");
+        nodes[0].run("UPDATE shop.dbo.filler SET pad = REPLICATE(N'y', 400); CHECKPOINT");
         // One is being made, and another dropped, when the process is killed.
         let mut creating = client(&nodes[0], &create(&format!("half{round}")));
         let dropped = (round == 2).then(|| kept.remove(0));
@@ -120,7 +120,7 @@ fn a_database_is_wholly_reverted_or_not_at_all_when_the_process_is_killed() {
     node.run("INSERT shop.dbo.ledger SELECT value FROM GENERATE_SERIES(1, 100)");
     node.run(&create("good"));
     let (good, bad) = (content(&node, "shop"), "0");
-    let spoil = "DELETE shop.dbo.ledger; UPDATE shop.dbo.bulk SET pad = N''; ALTER TABLE shop.dbo.ledger ADD wrong int";
+    let spoil = "DELETE shop.dbo.ledger; UPDATE shop.dbo.filler SET pad = N''; ALTER TABLE shop.dbo.ledger ADD wrong int";
     for round in 0..10 {
         node.run(spoil);
         if round % 2 == 0 {
@@ -146,7 +146,7 @@ fn a_database_is_wholly_reverted_or_not_at_all_when_the_process_is_killed() {
         let found = content(&node, "shop");
         let columns = node
             .value("SELECT COUNT(*) FROM shop.sys.columns WHERE object_id = OBJECT_ID('shop.dbo.ledger')");
-        let pads = node.value("SELECT MAX(LEN(pad)) FROM shop.dbo.bulk");
+        let pads = node.value("SELECT MAX(LEN(pad)) FROM shop.dbo.filler");
         let before = (found.as_str(), columns.as_str(), pads.as_str()) == (bad, "2", "0");
         let after = (found.as_str(), columns.as_str(), pads.as_str()) == (good.as_str(), "1", "400");
         assert!(before || after, "{found:?} {columns} {pads}");

@@ -47,3 +47,23 @@ create unique clustered index ci on only_one (b) with (drop_existing = on)
 select a, b from only_one with (index (ci))
 select name, is_unique from sys.indexes where object_id = object_id('only_one')
 drop table only_one
+GO
+-- Options of indexes are those that there are; an ON behind the old form names the filegroup.
+create table o (a int, b int)
+create index padded on o (a) with pad_index, fillfactor = 70 on [primary]
+create index for_keys on o (b) with (optimize_for_sequential_key = on, resumable = off, data_compression = page)
+select name, fill_factor from sys.indexes where object_id = object_id('o') and name is not null order by name
+GO
+create index wrong on o (a) with (fillfaktor = 70)
+GO
+create index wrong on o (a) with ()
+GO
+alter index padded on o rebuild with (lock_escalation = auto)
+GO
+create table p (a int primary key with (system_versioning = on))
+GO
+alter table o add c int constraint uq_c unique with (nonsense = on)
+GO
+create table p (a int) with (fillfactor = 70)
+GO
+drop table o

@@ -124,3 +124,21 @@ GO
 insert lost values (1)
 GO
 drop synonym lost
+GO
+-- What CREATE SCHEMA makes besides is in the new schema.
+create schema made
+  create table thing (id int constraint id_is_there not null, note varchar(10) constraint may_be_missing null)
+  create view things as select id from made.thing where note is not null
+  grant select on made.things to public
+GO
+insert made.thing values (1, 'x'), (2, null)
+select id from made.things
+select definition from sys.sql_modules where object_id = object_id('made.things')
+select s.name as [schema], o.name, o.type from sys.objects o join sys.schemas s on s.schema_id = o.schema_id where s.name = 'made' order by o.name
+insert made.thing values (null, 'y')
+GO
+select 1 as one
+create schema late
+GO
+create sequence made.numbers start with 5 increment by 2 as smallint
+select next value for made.numbers as n, (select type_name(system_type_id) from sys.sequences where name = 'numbers' and schema_id = schema_id('made')) as type

@@ -45,3 +45,40 @@ create table t (a nvarchar(random))
 GO
 declare @a decimal(p, s)
 GO
+GO
+-- Service Broker, signatures and text pointers: modules that have them are made, and the statement is refused by name.
+create procedure talk @h uniqueidentifier as
+begin
+  begin dialog conversation @h from service a to service 'b' on contract c with encryption = off
+  send on conversation @h message type m ('x')
+  end conversation @h
+end
+GO
+exec talk null
+GO
+receive top (1) * from q
+GO
+waitfor (receive * from q), timeout 100
+GO
+get conversation group @g from q
+GO
+create queue q
+GO
+add signature to talk by certificate c
+GO
+readtext t.a @p 0 5
+GO
+create search property list l
+GO
+alter login sa add credential c
+GO
+-- Kinds of tables and columns that are not here
+create table n (a int) as node
+GO
+create table e (a int, connection (n to n) on delete cascade) as edge
+GO
+create table l (a int) with (ledger = on)
+GO
+create table c (a varchar(10) collate Latin1_General_BIN2 encrypted with (column_encryption_key = k, encryption_type = deterministic, algorithm = 'AEAD_AES_256_CBC_HMAC_SHA_256'))
+GO
+select count(*) as made from sys.tables where name in ('n', 'e', 'l', 'c')

@@ -100,3 +100,21 @@ GO
 insert t values (1, 2)
 drop table t
 GO
+GO
+-- Modules are made and dropped where one is.
+create view master.dbo.v as select 1 as a
+GO
+create procedure master..p as select 1 as a
+GO
+drop function master.dbo.f
+GO
+-- A constant is not given back.
+exec sp_executesql N'select @a as a', N'@a int output', 5 output
+GO
+-- EXEC puts strings and variables together, nothing else.
+declare @a int = 1
+exec ('select ' + str(@a))
+GO
+set statistics nonsense on
+GO
+select 1 as a option (expand)

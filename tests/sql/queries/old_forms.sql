@@ -43,3 +43,30 @@ GO
 select datepart(year, d) as y, count(*) as n from (values (cast('2024-01-05' as date)), ('2024-03-01')) v (d)
 group by datepart(yy, d)
 GO
+GO
+-- A variable's name may begin with two signs; those of the server are not variables.
+declare @@own int = 2, @@more varchar(5) = 'x'
+set @@own = @@own + @@trancount
+select @@own as own, @@more as more
+exec ('select ''' + @@more + ''' as more')
+exec sp_executesql N'select @@n as n', N'@@n int', 3
+select @@nobodys as n
+GO
+declare @@rowcount int
+GO
+-- HOLDLOCK needs no parentheses, INDEX needs WITH.
+select count(*) as n from #fruit holdlock
+select count(*) as n from #fruit a holdlock, (select 1 as one) b
+GO
+select * from #fruit (index (1))
+GO
+;sp_executesql N'select 1 as one'
+GO
+-- Words that only the list of reserved ones has are names.
+create table #load (disk int, dump int, load int, securityaudit int)
+insert #load (disk, load) values (1, 2)
+select l.disk, l.load, dump from #load l
+GO
+select f.order from #fruit f
+GO
+exec ('select ' + cast(1 as varchar(5)))

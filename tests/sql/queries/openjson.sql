@@ -25,3 +25,11 @@ select * from openjson('[{"a":[1]}]') with (a int 'strict $.a')
 go
 select * from openjson('{"a":1')
 go
+GO
+-- A column of the WITH may have a collation.
+select name from openjson('[{"name":"b"},{"name":"A"},{"name":"B"}]') with (name varchar(5) collate Latin1_General_BIN2 '$.name') where name <> 'b' order by name
+select name from openjson('[{"name":"b"},{"name":"A"},{"name":"B"}]') with (name varchar(5)) where name <> 'b' order by name
+GO
+select n from openjson('[{"n":1}]') with (n int collate Latin1_General_BIN2)
+GO
+select n from openjson('[{"n":1}]') with (n varchar(5) collate No_Such_Collation)

@@ -54,3 +54,22 @@ GO
 -- What is named in ORDER BY may have a collation behind it.
 select 'b' as letter union all select 'A' union all select 'a' order by letter collate Latin1_General_BIN2
 select upper(v.x) + '' as letter from (values ('b'), ('A'), ('_')) v (x) order by letter collate Latin1_General_BIN2 desc
+GO
+-- Inside of a statement each term may have an ORDER BY that says which rows it has; one behind a term with TOP is the term's.
+create table score (id int, a int, b int)
+insert score values (1, 10, 3), (2, 20, 2), (3, 30, 1), (4, 5, 9)
+GO
+select id from (select top (1) s.id from score s order by s.a desc union all select top (1) s.id from score s order by s.b desc) x order by id
+GO
+with best as (select top (1) id from score order by a desc union select top (1) id from score order by b desc union select 9) select id from best order by id
+GO
+select case when exists (select top (1) id from score order by a except (select top (1) id from score order by b desc)) then 'differ' else 'same' end as first
+GO
+create view best as select top (1) id from score order by a union all (select top (1) id from score order by a desc)
+GO
+select id from best order by id
+select count(*) as n from (select id from score union all select id from score order by id offset 3 rows) x
+GO
+select * from (select id from score order by id union all select id from score) x
+GO
+select top (1) id from score order by a union select 9

@@ -351,11 +351,12 @@ pub enum RowsetSchema {
     Table(ObjectName),
 }
 
-/// A column of `OPENJSON … WITH (name type 'path' [AS JSON])`.
+/// A column of `OPENJSON … WITH (name type [COLLATE c] 'path' [AS JSON])`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaColumn {
     pub name: Ident,
     pub ty: TypeName,
+    pub collation: Option<Ident>,
     pub path: Option<SmolStr>,
     pub as_json: bool,
 }

@@ -36,7 +36,7 @@ impl Parser<'_> {
             database.log_files = self.list(Self::file_spec)?;
         }
         if self.eat_kw(Kw::COLLATE) {
-            database.collation = Some(self.any_word()?);
+            database.collation = Some(self.collation_name()?);
         }
         if self.eat_kw(Kw::AS) {
             self.expect_words(&["SNAPSHOT", "OF"])?;
@@ -92,7 +92,7 @@ impl Parser<'_> {
         let action = match self.tok() {
             Tok::Kw(Kw::COLLATE) => {
                 self.bump();
-                AlterDatabaseAction::Collate(self.any_word()?)
+                AlterDatabaseAction::Collate(self.collation_name()?)
             }
             Tok::Kw(Kw::SET) => {
                 self.bump();

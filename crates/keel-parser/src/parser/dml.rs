@@ -345,7 +345,7 @@ impl Parser<'_> {
     fn bulk_column(&mut self) -> Result<BulkColumn> {
         let name = self.any_word()?;
         let ty = self.type_name()?;
-        let collation = if self.eat_kw(Kw::COLLATE) { Some(self.any_word()?) } else { None };
+        let collation = if self.eat_kw(Kw::COLLATE) { Some(self.collation_name()?) } else { None };
         let nullable = self.nullability()?;
         Ok(BulkColumn { name, ty, collation, nullable })
     }

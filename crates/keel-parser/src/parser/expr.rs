@@ -148,7 +148,7 @@ impl Parser<'_> {
         let left = Box::new(left);
         let kind = if let Tok::Kw(kw @ (Kw::ALL | Kw::ANY | Kw::SOME)) = self.tok() {
             self.bump();
-            let query = Box::new(self.parenthesized(Self::query)?);
+            let query = Box::new(self.parenthesized(Self::subquery)?);
             ExprKind::Quantified { op, left, all: kw == Kw::ALL, query }
         } else {
             ExprKind::Compare { op, left, right: Box::new(self.binary(ADDITIVE, false)?) }
@@ -276,7 +276,7 @@ impl Parser<'_> {
         let mut height = std::mem::take(&mut self.height);
         loop {
             let kind = if self.eat_kw(Kw::COLLATE) {
-                let collation = self.any_word()?;
+                let collation = self.collation_name()?;
                 if self.at_kw(Kw::COLLATE) {
                     return Err(self.unexpected());
                 }
@@ -384,12 +384,13 @@ impl Parser<'_> {
     /// as a query only behind its first term.
     fn query_or(&mut self, other: impl FnOnce(&mut Self) -> Result<Expr>) -> Result<Parenthesized> {
         if self.at_kw(Kw::SELECT) {
-            return Ok(Parenthesized::Query(Box::new(self.query()?)));
+            return Ok(Parenthesized::Query(Box::new(self.subquery()?)));
         }
         let expr = other(self)?;
         match expr.kind {
             ExprKind::Subquery(first) if self.at_set_operator() => {
-                Ok(Parenthesized::Query(Box::new(self.query_continued(*first)?)))
+                let query = self.inside_query(|p| p.query_continued(*first))?;
+                Ok(Parenthesized::Query(Box::new(query)))
             }
             kind => Ok(Parenthesized::Expr(Expr { kind, span: expr.span })),
         }
@@ -427,7 +428,7 @@ impl Parser<'_> {
                     let name = self.pseudo_name();
                     return Ok(Expr { kind: ExprKind::Pseudo { qualifier, name }, span: self.since(start) });
                 }
-                _ => parts.push(Some(self.any_word()?)),
+                _ => parts.push(Some(self.ident()?)),
             }
             if parts.len() > 5 {
                 let shown = self.since(start).text(self.text).to_owned();
@@ -507,7 +508,7 @@ impl Parser<'_> {
     fn exists(&mut self) -> Result<Expr> {
         let start = self.span();
         self.bump();
-        let query = Box::new(self.parenthesized(Self::query)?);
+        let query = Box::new(self.parenthesized(Self::subquery)?);
         Ok(Expr { kind: ExprKind::Exists(query), span: self.since(start) })
     }
 }

@@ -161,7 +161,7 @@ impl Parser<'_> {
                 options.stoplist = Some(self.stoplist_choice()?);
             } else if self.eat_words(&["SEARCH", "PROPERTY", "LIST"]) {
                 self.eat(Tok::Eq);
-                options.property_list = Some(self.ident()?);
+                options.property_list = if self.eat_word("OFF") { None } else { Some(self.ident()?) };
             } else {
                 return Err(self.unexpected());
             }

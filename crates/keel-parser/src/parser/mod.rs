@@ -31,6 +31,7 @@ mod partition;
 mod policy;
 mod procedural;
 mod query;
+mod refused;
 mod security;
 mod set;
 mod special;
@@ -63,7 +64,7 @@ pub(crate) struct Parser<'a> {
     odbc: bool,
     /// Where the statement that an IF, ELSE or WHILE governs begins: WITH needs no semicolon before it there.
     branch_at: usize,
-    /// Inside a derived table whose set operation began with a parenthesis: terms in parentheses may have an ORDER BY.
+    /// Inside a query of a statement (a subquery, derived table, view): the terms of its set operations may have an ORDER BY.
     ordered_terms: bool,
 }
 
@@ -295,6 +296,11 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// The name of a collation: neither reserved nor quoted.
+    fn collation_name(&mut self) -> Result<Ident> {
+        if self.tok() == Tok::Word { Ok(self.take_ident()) } else { Err(self.unexpected()) }
+    }
+
     /// Any unquoted word in upper case.
     fn upper_word(&mut self) -> Result<SmolStr> {
         match self.tok() {
@@ -332,9 +338,7 @@ impl<'a> Parser<'a> {
             if self.tok() == Tok::Dot {
                 parts.push(None);
             } else {
-                // Behind a dot the product takes reserved words only when quoted, but drivers send `sys.user`-like
-                // names; a name cannot be anything else here.
-                parts.push(Some(self.any_word()?));
+                parts.push(Some(self.ident()?));
             }
             if parts.len() > 4 {
                 let shown = self.since(start).text(self.text).to_owned();

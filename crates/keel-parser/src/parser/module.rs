@@ -3,8 +3,8 @@
 use super::Parser;
 use crate::ast::{
     CreateFunction, CreateProcedure, CreateTrigger, CreateView, EnableTrigger, Expr, FunctionBody,
-    FunctionReturns, ModuleBody, ModuleOptions, ModuleQuery, ModuleVerb, Parameter, ParameterType,
-    StatementKind, TriggerTarget, TriggerTiming,
+    FunctionReturns, ModuleBody, ModuleOptions, ModuleQuery, ModuleVerb, ObjectName, Parameter,
+    ParameterType, StatementKind, TriggerTarget, TriggerTiming,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -13,7 +13,7 @@ use smol_str::SmolStr;
 
 impl Parser<'_> {
     /// The statement must open its batch: error 111. `create_at` is the token of CREATE or ALTER.
-    fn first_in_batch(&self, create_at: usize, what: &str) -> Result<()> {
+    pub(super) fn first_in_batch(&self, create_at: usize, what: &str) -> Result<()> {
         if self.tokens[..create_at].iter().all(|t| t.tok == Tok::Semi) {
             return Ok(());
         }
@@ -43,28 +43,52 @@ impl Parser<'_> {
             "FUNCTION" => StatementKind::CreateFunction(Box::new(self.function(verb)?)),
             _ => StatementKind::CreateTrigger(Box::new(self.trigger(verb)?)),
         };
+        let name = match &kind {
+            StatementKind::CreateView(v) => &v.name,
+            StatementKind::CreateProcedure(p) => &p.name,
+            StatementKind::CreateFunction(f) => &f.name,
+            StatementKind::CreateTrigger(t) => &t.name,
+            _ => return Ok(Some(kind)),
+        };
+        self.without_database(name, &shown)?;
         Ok(Some(kind))
+    }
+
+    /// Modules are made and dropped in the current database: error 166 for a name with another in it.
+    pub(super) fn without_database(&self, name: &ObjectName, what: &str) -> Result<()> {
+        if name.database.is_none() {
+            return Ok(());
+        }
+        let text =
+            format!("'{what}' does not allow specifying the database name as a prefix to the object name.");
+        Err(crate::ParseError::new(166, name.span.line, text))
     }
 
     // ---- views ----
 
     fn view(&mut self, verb: ModuleVerb) -> Result<CreateView> {
+        let view = self.view_definition(verb)?;
+        while self.eat(Tok::Semi) {}
+        if !self.at_end() {
+            return Err(self.unexpected());
+        }
+        Ok(view)
+    }
+
+    /// Behind CREATE VIEW.
+    pub(super) fn view_definition(&mut self, verb: ModuleVerb) -> Result<CreateView> {
         let name = self.object_name()?;
         let columns = self.optional_ident_list()?;
         let options = self.module_options()?;
         self.expect_kw(Kw::AS)?;
         let query = self.module_query()?;
         let check_option = self.eat_words(&["WITH", "CHECK", "OPTION"]);
-        while self.eat(Tok::Semi) {}
-        if !self.at_end() {
-            return Err(self.unexpected());
-        }
         Ok(CreateView { verb, name, columns, options, query, check_option })
     }
 
     fn module_query(&mut self) -> Result<ModuleQuery> {
         let start = self.span();
-        let select = self.select_statement()?;
+        let select = self.inside_query(Self::select_statement)?;
         Ok(ModuleQuery { select, span: self.since(start) })
     }
 
@@ -222,7 +246,10 @@ impl Parser<'_> {
             self.at += 2;
             self.skip_parentheses()?;
         }
-        let statements = self.statements_until(|p| p.at_kw(Kw::END))?;
+        let statements = self.statements_until(Self::at_block_end)?;
+        if statements.is_empty() {
+            return Err(self.unexpected());
+        }
         self.expect_kw(Kw::END)?;
         Ok(FunctionBody::Statements(statements))
     }
@@ -235,12 +262,12 @@ impl Parser<'_> {
         if self.tok() == Tok::LParen {
             let start = self.span();
             self.bump();
-            let select = self.nested(|p| p.select_statement())?;
+            let select = self.nested(|p| p.inside_query(Self::select_statement))?;
             self.expect(Tok::RParen)?;
             if !self.at_set_operator() {
                 return Ok(FunctionBody::Inline(ModuleQuery { select, span: self.since(start) }));
             }
-            let query = self.query_continued(select.query)?;
+            let query = self.inside_query(|p| p.query_continued(select.query))?;
             let select = crate::ast::SelectStatement { with: None, query, options: self.option_clause()? };
             return Ok(FunctionBody::Inline(ModuleQuery { select, span: self.since(start) }));
         }
@@ -261,7 +288,6 @@ impl Parser<'_> {
             TriggerTiming::InsteadOf
         };
         let events = self.list(Self::upper_word)?;
-        self.eat_words(&["WITH", "APPEND"]);
         let not_for_replication = self.eat_words(&["NOT", "FOR", "REPLICATION"]);
         self.expect_kw(Kw::AS)?;
         let body = self.statements_until(|p| p.at_end())?;

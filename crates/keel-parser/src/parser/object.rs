@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::ast::{
     AlterSchema, CreateSchema, CreateSequence, CreateSynonym, CreateType, CreateTypeKind, Drop, DropClass,
-    ModuleVerb, SequenceOption, StatementKind,
+    Ident, ModuleVerb, SequenceOption, Statement, StatementKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -37,6 +37,7 @@ impl Parser<'_> {
                 StatementKind::CreateDatabase(Box::new(self.create_database()?))
             }
             Tok::Kw(Kw::SCHEMA) => {
+                self.first_in_batch(create_at, "CREATE SCHEMA")?;
                 self.bump();
                 StatementKind::CreateSchema(Box::new(self.create_schema()?))
             }
@@ -173,6 +174,11 @@ impl Parser<'_> {
         if self.eat_word("SEQUENCE") {
             return Ok(StatementKind::AlterSequence(Box::new(self.sequence()?)));
         }
+        if self.at_word("LOGIN")
+            && let Some(statement) = self.login_credential()?
+        {
+            return Ok(statement);
+        }
         if self.eat_word("LOGIN") {
             return Ok(StatementKind::AlterLogin(Box::new(self.alter_login()?)));
         }
@@ -245,9 +251,19 @@ impl Parser<'_> {
         let if_exists = self.if_exists();
         let names = match class {
             DropClass::MasterKey => Vec::new(),
-            DropClass::Database => self.list(|p| Ok(crate::ast::ObjectName::simple(p.any_word()?)))?,
+            DropClass::Database => self.list(|p| Ok(crate::ast::ObjectName::simple(p.ident()?)))?,
             _ => self.list(Self::object_name)?,
         };
+        let module = match class {
+            DropClass::View => Some("DROP VIEW"),
+            DropClass::Procedure => Some("DROP PROCEDURE"),
+            DropClass::Function => Some("DROP FUNCTION"),
+            DropClass::Trigger => Some("DROP TRIGGER"),
+            _ => None,
+        };
+        if let Some(what) = module {
+            names.iter().try_for_each(|name| self.without_database(name, what))?;
+        }
         if matches!(class, DropClass::AsymmetricKey | DropClass::SymmetricKey) {
             // There are no key managers to take it out of.
             self.eat_words(&["REMOVE", "PROVIDER", "KEY"]);
@@ -331,16 +347,38 @@ impl Parser<'_> {
             return Err(self.unexpected());
         }
         let mut elements = Vec::new();
+        let schema = name.as_ref().or(authorization.as_ref()).cloned();
         while self.at_schema_element() {
-            elements.push(self.statement()?);
+            elements.push(self.schema_element(schema.as_ref())?);
         }
         Ok(CreateSchema { name, authorization, elements })
     }
 
-    /// Only tables and permissions follow inside CREATE SCHEMA without ambiguity; a module opens its own batch.
+    /// A table or view without a schema's name is one of the schema that is made.
+    fn schema_element(&mut self, schema: Option<&Ident>) -> Result<Statement> {
+        let start = self.span();
+        if self.at_words(&["CREATE", "VIEW"]) {
+            self.at += 2;
+            let mut view = self.view_definition(ModuleVerb::Create)?;
+            view.name.schema = view.name.schema.or(schema.cloned());
+            return Ok(Statement {
+                kind: StatementKind::CreateView(Box::new(view)),
+                span: self.since(start),
+            });
+        }
+        let mut element = self.statement()?;
+        if let StatementKind::CreateTable(table) = &mut element.kind
+            && table.name.schema.is_none()
+        {
+            table.name.schema = schema.cloned();
+        }
+        Ok(element)
+    }
+
+    /// Tables, views and permissions are part of CREATE SCHEMA; other modules open their own batch.
     fn at_schema_element(&self) -> bool {
         match self.tok() {
-            Tok::Kw(Kw::CREATE) => self.tok_ahead(1) == Tok::Kw(Kw::TABLE),
+            Tok::Kw(Kw::CREATE) => matches!(self.tok_ahead(1), Tok::Kw(Kw::TABLE | Kw::VIEW)),
             Tok::Kw(Kw::GRANT | Kw::REVOKE | Kw::DENY) => true,
             _ => false,
         }
@@ -378,10 +416,15 @@ impl Parser<'_> {
     /// Behind CREATE or ALTER SEQUENCE.
     fn sequence(&mut self) -> Result<CreateSequence> {
         let name = self.object_name()?;
-        let ty = if self.eat_kw(Kw::AS) { Some(self.type_name()?) } else { None };
-        let mut options = Vec::new();
-        while let Some(option) = self.sequence_option()? {
-            options.push(option);
+        let (mut ty, mut options) = (None, Vec::new());
+        loop {
+            if ty.is_none() && self.eat_kw(Kw::AS) {
+                ty = Some(self.type_name()?);
+            } else if let Some(option) = self.sequence_option()? {
+                options.push(option);
+            } else {
+                break;
+            }
         }
         Ok(CreateSequence { name, ty, options })
     }

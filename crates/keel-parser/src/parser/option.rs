@@ -32,9 +32,6 @@ impl Parser<'_> {
     /// `( option, … )`
     pub(super) fn options_in_parentheses(&mut self) -> Result<Vec<Opt>> {
         self.expect(Tok::LParen)?;
-        if self.eat(Tok::RParen) {
-            return Ok(Vec::new());
-        }
         let options = self.nested(|p| p.option_list())?;
         self.expect(Tok::RParen)?;
         Ok(options)
@@ -51,7 +48,15 @@ impl Parser<'_> {
             return Ok(Vec::new());
         }
         self.bump();
-        if self.tok() == Tok::LParen { self.options_in_parentheses() } else { self.option_list() }
+        if self.tok() == Tok::LParen { self.options_in_parentheses() } else { self.list(Self::old_option) }
+    }
+
+    /// `PAD_INDEX`, `FILLFACTOR = 80`: without parentheses an ON behind the options names the filegroup.
+    fn old_option(&mut self) -> Result<Opt> {
+        let start = self.span();
+        let name = self.option_name()?;
+        let value = if self.eat(Tok::Eq) { self.value_after_equals()? } else { OptValue::None };
+        Ok(Opt { name, value, span: self.since(start) })
     }
 
     pub(super) fn option(&mut self) -> Result<Opt> {
@@ -88,6 +93,12 @@ impl Parser<'_> {
         }
         match self.tok() {
             Tok::LParen => Ok(OptValue::List(self.options_in_parentheses()?)),
+            // `RESAMPLE ON PARTITIONS (1, 3 TO 5)`
+            Tok::Kw(Kw::ON) if self.word_ahead(1, "PARTITIONS") => {
+                self.bump();
+                let partitions = self.any_word()?;
+                Ok(OptValue::WordList(partitions, self.options_or_values()?))
+            }
             Tok::Kw(Kw::ON) => self.switch(),
             Tok::Kw(Kw::OFF) => self.switch(),
             Tok::Kw(Kw::NULL | Kw::DEFAULT | Kw::FULL | Kw::ALL | Kw::NOT) | Tok::Word | Tok::Quoted => {
@@ -116,6 +127,11 @@ impl Parser<'_> {
         let span = self.span();
         if self.on_off()? {
             if self.tok() == Tok::LParen {
+                let word = Ident { text: SmolStr::new_static("ON"), quoted: false, span };
+                return Ok(OptValue::WordList(word, self.options_or_values()?));
+            }
+            if self.at_kw(Kw::ON) && self.word_ahead(1, "PARTITIONS") {
+                self.at += 2;
                 let word = Ident { text: SmolStr::new_static("ON"), quoted: false, span };
                 return Ok(OptValue::WordList(word, self.options_or_values()?));
             }
@@ -187,6 +203,10 @@ impl Parser<'_> {
                 if self.eat_kw(Kw::TO) {
                     self.signed_literal()?;
                 }
+                Ok(Opt { name: SmolStr::default(), value, span: self.since(span) })
+            }
+            Tok::Variable => {
+                let value = OptValue::Variable(self.variable()?);
                 Ok(Opt { name: SmolStr::default(), value, span: self.since(span) })
             }
             Tok::LParen => {

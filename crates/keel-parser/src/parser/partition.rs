@@ -36,7 +36,7 @@ impl Parser<'_> {
         let types = self.parenthesized_list(|p| {
             let ty = p.type_name()?;
             if p.eat_kw(Kw::COLLATE) {
-                collation = Some(p.any_word()?);
+                collation = Some(p.collation_name()?);
             }
             Ok(ty)
         })?;

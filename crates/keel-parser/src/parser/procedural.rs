@@ -3,8 +3,8 @@
 use super::Parser;
 use crate::ast::{
     BeginTransaction, Declaration, EndTransaction, Execute, ExecuteArg, ExecuteAs, ExecuteTarget, Expr,
-    ExprKind, Ident, If, Literal, Principal, RaisError, ResultSets, Statement, StatementKind, Throw,
-    TransactionName, TryCatch, TypeName, WaitFor, While,
+    ExprKind, Ident, If, Principal, RaisError, ResultSets, Statement, StatementKind, Throw, TransactionName,
+    TryCatch, TypeName, WaitFor, While,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -43,6 +43,9 @@ impl Parser<'_> {
     /// Behind BEGIN: a transaction, TRY, or a block.
     #[inline(never)]
     pub(super) fn begin(&mut self) -> Result<StatementKind> {
+        if let Some(statement) = self.refused()? {
+            return Ok(statement);
+        }
         self.expect_kw(Kw::BEGIN)?;
         match self.tok() {
             Tok::Kw(Kw::TRAN | Kw::TRANSACTION) => self.begin_transaction(false),
@@ -57,7 +60,7 @@ impl Parser<'_> {
                     self.skip_parentheses()?;
                 }
                 while self.eat(Tok::Semi) {}
-                let statements = self.statements_until(|p| p.at_kw(Kw::END))?;
+                let statements = self.statements_until(Self::at_block_end)?;
                 if statements.is_empty() {
                     return Err(self.unexpected());
                 }
@@ -70,12 +73,15 @@ impl Parser<'_> {
     #[inline(never)]
     fn try_catch(&mut self) -> Result<StatementKind> {
         self.bump();
-        let body = self.statements_until(|p| p.at_kw(Kw::END))?;
+        let body = self.statements_until(Self::at_block_end)?;
+        if body.is_empty() {
+            return Err(self.unexpected());
+        }
         self.expect_kw(Kw::END)?;
         self.expect_word("TRY")?;
         self.expect_kw(Kw::BEGIN)?;
         self.expect_word("CATCH")?;
-        let handler = self.statements_until(|p| p.at_kw(Kw::END))?;
+        let handler = self.statements_until(Self::at_block_end)?;
         self.expect_kw(Kw::END)?;
         self.expect_word("CATCH")?;
         Ok(StatementKind::TryCatch(Box::new(TryCatch { body, handler })))
@@ -215,23 +221,19 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn raiserror(&mut self) -> Result<StatementKind> {
         self.expect_kw(Kw::RAISERROR)?;
-        let mut raise;
-        if self.eat(Tok::LParen) {
-            let message = self.simple_value()?;
-            self.expect(Tok::Comma)?;
-            let severity = self.simple_value()?;
-            self.expect(Tok::Comma)?;
-            let state = self.simple_value()?;
-            let mut args = Vec::new();
-            while self.eat(Tok::Comma) {
-                args.push(self.simple_value()?);
-            }
-            self.expect(Tok::RParen)?;
-            raise =
-                RaisError { message, severity, state, args, log: false, no_wait: false, set_error: false };
-        } else {
-            raise = self.old_raiserror()?;
+        self.expect(Tok::LParen)?;
+        let message = self.simple_value()?;
+        self.expect(Tok::Comma)?;
+        let severity = self.simple_value()?;
+        self.expect(Tok::Comma)?;
+        let state = self.simple_value()?;
+        let mut args = Vec::new();
+        while self.eat(Tok::Comma) {
+            args.push(self.simple_value()?);
         }
+        self.expect(Tok::RParen)?;
+        let mut raise =
+            RaisError { message, severity, state, args, log: false, no_wait: false, set_error: false };
         if self.eat_kw(Kw::WITH) {
             self.list(|p| {
                 match p.one_of(&["LOG", "NOWAIT", "SETERROR"]) {
@@ -244,26 +246,6 @@ impl Parser<'_> {
             })?;
         }
         Ok(StatementKind::RaisError(Box::new(raise)))
-    }
-
-    /// `RAISERROR 50001 'text'`: severity 16, state 1. The number is dropped when a text is given, as 50000 is not
-    /// expressible here.
-    fn old_raiserror(&mut self) -> Result<RaisError> {
-        let number = self.simple_value()?;
-        self.eat(Tok::Comma);
-        let message =
-            if self.at_string() || self.tok() == Tok::Variable { self.simple_value()? } else { number };
-        let int = |n| Expr { kind: ExprKind::Literal(Literal::Int(n)), span: message.span };
-        let (severity, state) = (int(16), int(1));
-        Ok(RaisError {
-            message,
-            severity,
-            state,
-            args: Vec::new(),
-            log: false,
-            no_wait: false,
-            set_error: false,
-        })
     }
 
     #[inline(never)]
@@ -283,6 +265,9 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn waitfor(&mut self) -> Result<StatementKind> {
         self.expect_kw(Kw::WAITFOR)?;
+        if self.tok() == Tok::LParen {
+            return self.waitfor_message();
+        }
         match self.one_of(&["DELAY", "TIME"]) {
             Some("DELAY") => Ok(StatementKind::WaitFor(WaitFor::Delay(self.simple_value()?))),
             Some(_) => Ok(StatementKind::WaitFor(WaitFor::Time(self.simple_value()?))),
@@ -351,7 +336,7 @@ impl Parser<'_> {
 
     fn execute_text(&mut self, start: crate::ast::Span) -> Result<Execute> {
         self.expect(Tok::LParen)?;
-        let text = self.expr()?;
+        let text = self.executed_text()?;
         let mut args = Vec::new();
         while self.eat(Tok::Comma) {
             args.push(self.execute_arg()?);
@@ -378,6 +363,27 @@ impl Parser<'_> {
         self.execute_options(&mut execute)?;
         execute.span = self.since(start);
         Ok(execute)
+    }
+
+    /// The text of `EXEC (…)`: strings and variables with `+` between them. Anything else, a function say, is a syntax
+    /// error in the product.
+    fn executed_text(&mut self) -> Result<Expr> {
+        let mut ahead = 0;
+        loop {
+            let part = self.tok_ahead(ahead);
+            if !matches!(part, Tok::Str | Tok::NStr | Tok::Variable | Tok::Global) {
+                return Err(self.unexpected_at((self.at + ahead).min(self.tokens.len() - 1)));
+            }
+            ahead += 1;
+            if self.tok_ahead(ahead) != Tok::Plus {
+                break;
+            }
+            ahead += 1;
+        }
+        if !matches!(self.tok_ahead(ahead), Tok::RParen | Tok::Comma) {
+            return Err(self.unexpected_at((self.at + ahead).min(self.tokens.len() - 1)));
+        }
+        self.expr()
     }
 
     fn at_execute_arg(&self) -> bool {
@@ -416,6 +422,10 @@ impl Parser<'_> {
             _ => self.simple_value()?,
         };
         let output = self.one_of(&["OUTPUT", "OUT"]).is_some();
+        if output && !matches!(value.kind, ExprKind::Variable(_)) {
+            let text = "Cannot use the OUTPUT option when passing a constant to a stored procedure.";
+            return Err(crate::ParseError::new(179, value.span.line, text));
+        }
         Ok(ExecuteArg { name, value, output })
     }
 
@@ -453,7 +463,7 @@ impl Parser<'_> {
         let name = self.ident()?;
         let ty = self.type_name()?;
         if self.eat_kw(Kw::COLLATE) {
-            self.any_word()?;
+            self.collation_name()?;
         }
         Ok((name, ty, self.nullability()?))
     }

@@ -38,6 +38,10 @@ const OTHER_HINTS: [&str; 23] = [
     "USE",
 ];
 
+/// Those of one word; nothing else stands alone.
+const HINTS_IN_FULL: [&str; 3] =
+    ["DISABLE_OPTIMIZED_PLAN_FORCING", "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX", "NO_PERFORMANCE_SPOOL"];
+
 impl Parser<'_> {
     /// `[WITH …] SELECT … [OPTION (…)]`
     pub(super) fn select_statement(&mut self) -> Result<SelectStatement> {
@@ -105,7 +109,7 @@ impl Parser<'_> {
             if p.at_kw(Kw::WITH) {
                 return Err(p.unexpected());
             }
-            p.query()
+            p.subquery()
         })?;
         Ok(Cte { name, columns, query })
     }
@@ -114,7 +118,30 @@ impl Parser<'_> {
     pub(super) fn query(&mut self) -> Result<Query> {
         let start = self.span();
         let body = self.nested(Self::union)?;
-        self.query_tail(body, start)
+        let query = self.query_tail(body, start)?;
+        self.query_more(query)
+    }
+
+    /// A query inside of a statement, where the terms of set operations may have an ORDER BY each.
+    pub(super) fn subquery(&mut self) -> Result<Query> {
+        self.inside_query(Self::query)
+    }
+
+    /// Runs `f` where the terms of set operations may have an ORDER BY.
+    pub(super) fn inside_query<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outer = std::mem::replace(&mut self.ordered_terms, true);
+        let result = f(self);
+        self.ordered_terms = outer;
+        result
+    }
+
+    /// The set operators behind what turns out to be an ordered term.
+    fn query_more(&mut self, query: Query) -> Result<Query> {
+        let ordered = !query.order_by.is_empty() || matches!(query.body, QueryBody::Set { .. });
+        if self.ordered_terms && ordered && self.at_set_operator() {
+            return self.nested(|p| p.query_continued(query));
+        }
+        Ok(query)
     }
 
     pub(super) fn at_set_operator(&self) -> bool {
@@ -129,17 +156,21 @@ impl Parser<'_> {
             let first = p.intersect_after(first)?;
             p.union_after(first)
         })?;
-        self.query_tail(body, start)
+        let query = self.query_tail(body, start)?;
+        self.query_more(query)
     }
 
     #[inline(never)]
-    fn query_tail(&mut self, body: QueryBody, start: crate::ast::Span) -> Result<Query> {
-        let order_by = if self.at_kw(Kw::ORDER) { self.order_by()? } else { Vec::new() };
+    fn query_tail(&mut self, mut body: QueryBody, start: crate::ast::Span) -> Result<Query> {
+        let mut order_by = if self.at_kw(Kw::ORDER) { self.order_by()? } else { Vec::new() };
         if !order_by.is_empty() && self.at_fetch_alone() {
             let text = "Invalid usage of the option next in the FETCH statement.";
             return Err(ParseError::new(153, self.token().line, text).with_state(2));
         }
         let offset = if !order_by.is_empty() && self.at_word("OFFSET") { Some(self.offset()?) } else { None };
+        if self.ordered_terms && !order_by.is_empty() {
+            order_last_term(&mut body, &mut order_by);
+        }
         let for_clause = self.for_clause()?;
         Ok(Query { body, order_by, offset, for_clause, span: self.since(start) })
     }
@@ -319,7 +350,7 @@ impl Parser<'_> {
             match self.tok() {
                 Tok::Star => break,
                 Tok::Dot => parts.push(None),
-                _ => parts.push(Some(self.any_word()?)),
+                _ => parts.push(Some(self.ident()?)),
             }
         }
         let qualifier = self.name_of(parts, start)?;
@@ -586,7 +617,10 @@ impl Parser<'_> {
         let mut text = String::from(first);
         loop {
             match self.tok() {
-                Tok::Comma | Tok::RParen => return Ok(QueryHint::Other(SmolStr::from(text))),
+                Tok::Comma | Tok::RParen if HINTS_IN_FULL.contains(&text.as_str()) || text.contains(' ') => {
+                    return Ok(QueryHint::Other(SmolStr::from(text)));
+                }
+                Tok::Comma | Tok::RParen => return Err(self.unexpected()),
                 Tok::Word | Tok::Kw(_) | Tok::Int | Tok::Decimal | Tok::Eq | Tok::Str | Tok::NStr => {
                     let token = self.bump();
                     text.push(' ');
@@ -639,6 +673,19 @@ fn ordered_term(query: Query) -> QueryBody {
         windows: Vec::new(),
         span,
     }))
+}
+
+/// An ORDER BY behind a term with TOP says which rows the term has, where terms may have one.
+fn order_last_term(body: &mut QueryBody, order_by: &mut Vec<crate::ast::OrderItem>) {
+    let QueryBody::Set { terms, .. } = body else { return };
+    let Some(QueryBody::Select(select)) = terms.last_mut() else { return };
+    if select.top.is_none() {
+        return;
+    }
+    let span = select.span;
+    let Some(term) = terms.pop() else { return };
+    let order_by = std::mem::take(order_by);
+    terms.push(ordered_term(Query { body: term, order_by, offset: None, for_clause: None, span }));
 }
 
 /// `=` and the compound assignments.

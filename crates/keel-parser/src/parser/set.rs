@@ -69,7 +69,7 @@ impl Parser<'_> {
             return Ok(SetOption::IdentityInsert { table, on: self.on_off()? });
         }
         if self.eat_kw(Kw::STATISTICS) {
-            let names = self.list(Self::upper_word)?;
+            let names = self.list(Self::statistics_name)?;
             return Ok(SetOption::Statistics { names, on: self.on_off()? });
         }
         if self.eat_kw(Kw::OFFSETS) {
@@ -86,6 +86,12 @@ impl Parser<'_> {
         }
         let names = self.list(Self::switch_name)?;
         Ok(SetOption::Switches { names, on: self.on_off()? })
+    }
+
+    /// What SET STATISTICS shows.
+    fn statistics_name(&mut self) -> Result<SmolStr> {
+        let found = self.one_of(&["IO", "PROFILE", "TIME", "XML"]);
+        found.map(SmolStr::new_static).ok_or_else(|| self.unexpected())
     }
 
     /// The name of an ON/OFF option; what is none is error 195.

@@ -45,7 +45,7 @@ impl Parser<'_> {
             Tok::Word => self.word_statement(),
             Tok::LParen => self.select(),
             Tok::LBrace => self.odbc_call(),
-            Tok::Quoted if self.at == 0 => self.bare_call(),
+            Tok::Quoted if self.is_first() => self.bare_call(),
             _ => Err(self.unexpected()),
         }
     }
@@ -72,8 +72,16 @@ impl Parser<'_> {
             Kw::GRANT | Kw::DENY | Kw::REVOKE => self.permission(),
             Kw::BACKUP => self.backup(),
             Kw::RESTORE => self.restore(),
+            Kw::ADD | Kw::END | Kw::READTEXT | Kw::SETUSER | Kw::UPDATETEXT | Kw::WRITETEXT => {
+                self.refused()?.ok_or_else(|| self.unexpected())
+            }
             _ => self.short_statement(kw),
         }
+    }
+
+    /// END of a block. END CONVERSATION is a statement.
+    pub(super) fn at_block_end(&self) -> bool {
+        self.at_kw(Kw::END) && !self.word_ahead(1, "CONVERSATION")
     }
 
     #[inline(never)]
@@ -110,7 +118,7 @@ impl Parser<'_> {
             Kw::CLOSE => return self.close(),
             Kw::DEALLOCATE => StatementKind::DeallocateCursor(self.cursor_ref()?),
             Kw::FETCH => StatementKind::Fetch(Box::new(self.fetch()?)),
-            Kw::USE => StatementKind::Use(self.any_word()?),
+            Kw::USE => StatementKind::Use(self.ident()?),
             Kw::REVERT => StatementKind::Revert(self.revert_cookie()?),
             Kw::CHECKPOINT => {
                 let duration = matches!(self.tok(), Tok::Int | Tok::Variable);
@@ -160,16 +168,18 @@ impl Parser<'_> {
         {
             return self.enable_trigger(word == "ENABLE");
         }
-        let not_supported = ["RECEIVE", "SEND", "GET", "MOVE", "END CONVERSATION", "ADD"];
-        let service_broker =
-            matches!(self.tok_ahead(1), Tok::Kw(Kw::TOP)) || self.word_ahead(1, "CONVERSATION");
-        if service_broker && not_supported.iter().any(|w| self.at_word(w)) {
-            return Err(self.unexpected());
+        if let Some(statement) = self.refused()? {
+            return Ok(statement);
         }
-        if self.at == 0 {
+        if self.is_first() {
             return self.bare_call();
         }
         Err(self.unexpected())
+    }
+
+    /// Whether the batch has nothing in front of here but semicolons.
+    fn is_first(&self) -> bool {
+        self.tokens[..self.at].iter().all(|t| t.tok == Tok::Semi)
     }
 
     /// A procedure call as the first statement of a batch needs no EXEC.

@@ -73,7 +73,7 @@ impl Parser<'_> {
         matches!(
             self.tok(),
             Tok::Kw(Kw::CONSTRAINT | Kw::PRIMARY | Kw::UNIQUE | Kw::FOREIGN | Kw::CHECK | Kw::INDEX)
-        )
+        ) || (self.at_word("CONNECTION") && self.tok_ahead(1) == Tok::LParen)
     }
 
     fn table_element(&mut self) -> Result<TableElement> {
@@ -133,7 +133,7 @@ impl Parser<'_> {
         match self.tok() {
             Tok::Kw(Kw::COLLATE) => {
                 self.bump();
-                column.collation = Some(self.any_word()?);
+                column.collation = Some(self.collation_name()?);
             }
             Tok::Kw(Kw::NULL) => {
                 self.bump();
@@ -154,6 +154,14 @@ impl Parser<'_> {
                 column.rowguidcol = true;
             }
             Tok::Kw(Kw::INDEX) => column.index = Some(self.inline_index()?),
+            // `CONSTRAINT c NOT NULL`: the name means nothing.
+            Tok::Kw(Kw::CONSTRAINT)
+                if matches!(self.tok_ahead(2), Tok::Kw(Kw::NULL | Kw::NOT))
+                    && self.tok_ahead(1) != Tok::Eof =>
+            {
+                self.bump();
+                self.ident()?;
+            }
             Tok::Kw(
                 Kw::CONSTRAINT
                 | Kw::PRIMARY
@@ -284,9 +292,7 @@ impl Parser<'_> {
             }
             Tok::Kw(Kw::REFERENCES) => self.references(Vec::new())?,
             Tok::Kw(Kw::CHECK) => self.check_constraint()?,
-            Tok::Kw(Kw::DEFAULT) => self.default_constraint()?,
-            // `CONSTRAINT c NOT NULL`: the name is accepted and means nothing.
-            Tok::Kw(Kw::NOT | Kw::NULL) => return Err(self.unexpected()),
+            Tok::Kw(Kw::DEFAULT) => self.default_constraint(false)?,
             _ => return Err(self.unexpected()),
         };
         Ok(TableConstraint { name, kind, span: self.since(start) })
@@ -304,17 +310,25 @@ impl Parser<'_> {
                 self.references(columns)?
             }
             Tok::Kw(Kw::CHECK) => self.check_constraint()?,
-            Tok::Kw(Kw::DEFAULT) => self.default_constraint()?,
-            _ if self.eat_words(&["CONNECTION"]) => {
-                ConstraintKind::Connection(self.parenthesized_list(|p| {
-                    let from = p.object_name()?;
-                    p.expect_kw(Kw::TO)?;
-                    Ok((from, p.object_name()?))
-                })?)
-            }
+            Tok::Kw(Kw::DEFAULT) => self.default_constraint(true)?,
+            _ if self.eat_words(&["CONNECTION"]) => self.connection()?,
             _ => return Err(self.unexpected()),
         };
         Ok(TableConstraint { name, kind, span: self.since(start) })
+    }
+
+    /// `CONNECTION (from TO to, …) [ON DELETE …]` of an edge table, behind its word.
+    fn connection(&mut self) -> Result<ConstraintKind> {
+        let pairs = self.parenthesized_list(|p| {
+            let from = p.object_name()?;
+            p.expect_kw(Kw::TO)?;
+            Ok((from, p.object_name()?))
+        })?;
+        if self.at_kw(Kw::ON) && self.tok_ahead(1) == Tok::Kw(Kw::DELETE) {
+            self.at += 2;
+            self.referential_action()?;
+        }
+        Ok(ConstraintKind::Connection(pairs))
     }
 
     /// `PRIMARY KEY | UNIQUE [CLUSTERED|NONCLUSTERED] [(columns)] [WITH …] [ON …]`
@@ -403,10 +417,11 @@ impl Parser<'_> {
         Ok(ConstraintKind::Check { condition, not_for_replication })
     }
 
-    fn default_constraint(&mut self) -> Result<ConstraintKind> {
+    /// `DEFAULT value [FOR column] [WITH VALUES]`; a column's own names no column.
+    fn default_constraint(&mut self, of_table: bool) -> Result<ConstraintKind> {
         self.bump();
         let value = self.expr()?;
-        let column = if self.eat_kw(Kw::FOR) { Some(self.ident()?) } else { None };
+        let column = if of_table && self.eat_kw(Kw::FOR) { Some(self.ident()?) } else { None };
         let with_values = self.at_words(&["WITH", "VALUES"]);
         if with_values {
             self.at += 2;
@@ -525,7 +540,8 @@ impl Parser<'_> {
     /// Columns and constraints behind ADD; parentheses are not part of the grammar, COLUMN neither.
     fn added_elements(&mut self) -> Result<Vec<TableElement>> {
         let mut elements = vec![self.added_element()?];
-        while self.eat(Tok::Comma) {
+        // As in CREATE TABLE, a constraint may follow a column without a comma.
+        while self.eat(Tok::Comma) || self.at_table_constraint() {
             elements.push(self.added_element()?);
         }
         Ok(elements)
@@ -552,10 +568,13 @@ impl Parser<'_> {
                 let action = AlterColumn::Mask(if add { Some(self.mask()?) } else { None });
                 return Ok(AlterTableAction::AlterColumn { column, action });
             }
+            if self.at_kw(Kw::WITH) && self.tok_ahead(1) == Tok::LParen {
+                self.with_options()?;
+            }
             return Ok(AlterTableAction::AlterColumn { column, action: AlterColumn::Property { add, name } });
         }
         let ty = self.type_name()?;
-        let collation = if self.eat_kw(Kw::COLLATE) { Some(self.any_word()?) } else { None };
+        let collation = if self.eat_kw(Kw::COLLATE) { Some(self.collation_name()?) } else { None };
         self.eat_word("SPARSE");
         let mask = if self.eat_word("MASKED") { Some(self.mask()?) } else { None };
         let nullable = self.nullability()?;

@@ -17,14 +17,24 @@ impl Parser<'_> {
     }
 
     fn joined(&mut self) -> Result<TableSource> {
-        let mut left = self.table_primary()?;
+        let left = self.table_primary()?;
+        self.joined_after(left)
+    }
+
+    /// What follows a table source: joins, and PIVOTs of all that stands before them.
+    fn joined_after(&mut self, mut left: TableSource) -> Result<TableSource> {
         let mut height = std::mem::take(&mut self.height);
-        while let Some((kind, hint)) = self.join_operator()? {
-            left = self.join_with(left, kind, hint)?;
+        loop {
+            if matches!(self.tok(), Tok::Kw(Kw::PIVOT | Kw::UNPIVOT)) {
+                left = self.pivoted(left)?;
+            } else if let Some((kind, hint)) = self.join_operator()? {
+                left = self.join_with(left, kind, hint)?;
+            } else {
+                self.height = height;
+                return Ok(left);
+            }
             height = self.chain(height)?;
         }
-        self.height = height;
-        Ok(left)
     }
 
     #[inline(never)]
@@ -87,26 +97,17 @@ impl Parser<'_> {
         Ok(Some((kind, hint)))
     }
 
-    /// One table source and the PIVOTs behind it.
-    fn table_primary(&mut self) -> Result<TableSource> {
-        let mut source = self.unpivoted_primary()?;
-        let mut height = std::mem::take(&mut self.height);
-        loop {
-            let start = source.span;
-            let kind = if self.eat_kw(Kw::PIVOT) {
-                self.pivot(source)?
-            } else if self.eat_kw(Kw::UNPIVOT) {
-                self.unpivot(source)?
-            } else {
-                self.height = height;
-                return Ok(source);
-            };
-            height = self.chain(height)?;
-            source = TableSource { kind, span: self.since(start) };
-        }
+    /// PIVOT or UNPIVOT of a table source, joined ones too.
+    #[inline(never)]
+    fn pivoted(&mut self, source: TableSource) -> Result<TableSource> {
+        let start = source.span;
+        let kind =
+            if self.bump().tok == Tok::Kw(Kw::PIVOT) { self.pivot(source)? } else { self.unpivot(source)? };
+        Ok(TableSource { kind, span: self.since(start) })
     }
 
-    fn unpivoted_primary(&mut self) -> Result<TableSource> {
+    /// One table source.
+    fn table_primary(&mut self) -> Result<TableSource> {
         let start = self.span();
         let kind = match self.tok() {
             Tok::LParen => {
@@ -152,7 +153,7 @@ impl Parser<'_> {
         let (alias, columns) = (None, Vec::new());
         let kind = match self.tok() {
             Tok::Kw(Kw::SELECT) => {
-                TableSourceKind::Derived { query: Box::new(self.query()?), alias, columns }
+                TableSourceKind::Derived { query: Box::new(self.subquery()?), alias, columns }
             }
             Tok::Kw(Kw::VALUES) => {
                 self.bump();
@@ -176,25 +177,12 @@ impl Parser<'_> {
         }
         match inner.kind {
             TableSourceKind::Derived { query, alias: None, columns } => {
-                let outer = std::mem::replace(&mut self.ordered_terms, true);
-                let query = self.query_continued(*query);
-                self.ordered_terms = outer;
-                let query = Box::new(query?);
+                let query = Box::new(self.inside_query(|p| p.query_continued(*query))?);
                 let kind = TableSourceKind::Derived { query, alias: None, columns };
                 Ok(TableSource { kind, span: self.since(start) })
             }
             _ => Err(self.unexpected()),
         }
-    }
-
-    fn joined_after(&mut self, mut left: TableSource) -> Result<TableSource> {
-        let mut height = std::mem::take(&mut self.height);
-        while let Some((kind, hint)) = self.join_operator()? {
-            left = self.join_with(left, kind, hint)?;
-            height = self.chain(height)?;
-        }
-        self.height = height;
-        Ok(left)
     }
 
     #[inline(never)]
@@ -277,6 +265,10 @@ impl Parser<'_> {
             sample = self.table_sample()?.map(Box::new);
         }
         hints.extend(self.table_hints()?);
+        // As old is HOLDLOCK without parentheses.
+        if self.eat_kw(Kw::HOLDLOCK) {
+            hints.push(TableHint::HoldLock);
+        }
         let _ = start;
         Ok(TableSourceKind::Named { name, alias, hints, sample, system_time })
     }
@@ -301,9 +293,10 @@ impl Parser<'_> {
     fn schema_column(&mut self) -> Result<SchemaColumn> {
         let name = self.ident()?;
         let ty = self.type_name()?;
+        let collation = if self.eat_kw(Kw::COLLATE) { Some(self.collation_name()?) } else { None };
         let path = if self.at_string() { Some(self.string()?) } else { None };
         let as_json = self.eat_words(&["AS", "JSON"]);
-        Ok(SchemaColumn { name, ty, path, as_json })
+        Ok(SchemaColumn { name, ty, collation, path, as_json })
     }
 
     /// OPENQUERY and its kin. What OPENROWSET and OPENDATASOURCE name instead of a text is their last argument, as a column's name is written.
@@ -450,25 +443,33 @@ impl Parser<'_> {
         }
         if self.eat_kw(Kw::AS) {
             self.expect_kw(Kw::OF)?;
-            return Ok(Some(SystemTime::AsOf(self.expr()?)));
+            return Ok(Some(SystemTime::AsOf(self.moment()?)));
         }
         if self.eat_kw(Kw::FROM) {
-            let from = self.expr()?;
+            let from = self.moment()?;
             self.expect_kw(Kw::TO)?;
-            return Ok(Some(SystemTime::FromTo(from, self.expr()?)));
+            return Ok(Some(SystemTime::FromTo(from, self.moment()?)));
         }
         if self.eat_kw(Kw::BETWEEN) {
-            let from = self.expr()?;
+            let from = self.moment()?;
             self.expect_kw(Kw::AND)?;
-            return Ok(Some(SystemTime::Between(from, self.expr()?)));
+            return Ok(Some(SystemTime::Between(from, self.moment()?)));
         }
         self.expect_word("CONTAINED")?;
         self.expect_kw(Kw::IN)?;
         self.parenthesized(|p| {
-            let from = p.expr()?;
+            let from = p.moment()?;
             p.expect(Tok::Comma)?;
-            Ok(Some(SystemTime::ContainedIn(from, p.expr()?)))
+            Ok(Some(SystemTime::ContainedIn(from, p.moment()?)))
         })
+    }
+
+    /// A time of FOR SYSTEM_TIME: a string or a variable, no expression.
+    fn moment(&mut self) -> Result<Expr> {
+        match self.tok() {
+            Tok::Str | Tok::NStr | Tok::Variable | Tok::Global => self.simple_value(),
+            _ => Err(self.unexpected()),
+        }
     }
 
     fn table_sample(&mut self) -> Result<Option<TableSample>> {
@@ -533,21 +534,35 @@ impl Parser<'_> {
     pub(super) fn table_hints(&mut self) -> Result<Vec<TableHint>> {
         let mut hints = Vec::new();
         loop {
-            if self.at_kw(Kw::WITH) && self.tok_ahead(1) == Tok::LParen {
+            let with = self.at_kw(Kw::WITH) && self.tok_ahead(1) == Tok::LParen;
+            if with {
                 self.bump();
             } else if !self.at_old_hints() {
                 return Ok(hints);
             }
             self.bump();
             let line = self.token().line;
-            while !self.eat(Tok::RParen) {
+            loop {
+                if !with && self.at_kw(Kw::INDEX) {
+                    return Err(self.hint_needs_with());
+                }
                 hints.push(self.table_hint()?);
-                self.eat(Tok::Comma);
+                if !self.eat(Tok::Comma) && self.eat(Tok::RParen) {
+                    break;
+                }
             }
             if contradictory(&hints) {
                 return Err(crate::ParseError::new(1047, line, "Conflicting locking hints specified."));
             }
         }
+    }
+
+    fn hint_needs_with(&self) -> Box<crate::ParseError> {
+        let raw = self.raw(self.token());
+        let text = format!(
+            "Incorrect syntax near '{raw}'. If this is intended as a part of a table hint, A WITH keyword and parenthesis are now required. See SQL Server Books Online for proper syntax."
+        );
+        self.error(1018, text)
     }
 
     /// The hints of what a statement changes: 1065 and 1069 for those that only reading has.

@@ -46,3 +46,16 @@ GO
 SELECT * FROM INSERTED i, sys.fn_helpcollations(), ::fn_trace_gettable('x', 1)
 GO
 SELECT offset, output, throw, next, [select] FROM t "quoted" WHERE "a""b" = 'it''s'
+GO
+SELECT * FROM t JOIN u ON t.a = u.a PIVOT (SUM(x) FOR y IN ([a], [b])) AS p JOIN v ON v.a = p.a
+SELECT * FROM t CROSS APPLY (VALUES (1)) AS u (x) PIVOT (SUM(x) FOR y IN ([a])) AS p
+SELECT * FROM t JOIN u JOIN v ON 1 = 1 UNPIVOT (x FOR y IN (a, b)) AS p ON 2 = 2
+GO
+SELECT * FROM (SELECT TOP (1) a FROM t ORDER BY a UNION SELECT TOP (2) b FROM u ORDER BY b DESC) AS x
+SELECT 1 WHERE EXISTS (SELECT a FROM t UNION ALL (SELECT TOP (1) a FROM t ORDER BY a))
+SELECT * FROM (SELECT a FROM t UNION ALL SELECT b FROM u ORDER BY a OFFSET 0 ROWS) AS x
+GO
+SELECT * FROM t HOLDLOCK, u AS v HOLDLOCK WHERE t.a = v.a
+GO
+SELECT disk, dump, load, securityaudit FROM precision
+SELECT * FROM OPENJSON(@j) WITH (a nvarchar(10) COLLATE Latin1_General_BIN2 '$.b' AS JSON)

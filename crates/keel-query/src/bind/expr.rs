@@ -10,7 +10,7 @@ use crate::expr::{ArithOp, Cast, CmpOp, Coercibility, Expr, ExprKind, Slot};
 use keel_parser::ast;
 use keel_types::collation::pages;
 use keel_types::ty::promote;
-use keel_types::{Decimal, Length, SqlType, Value};
+use keel_types::{Collation, Decimal, Length, SqlType, Value};
 use std::sync::Arc;
 
 /// Where an expression stands, for what it may contain and for messages.
@@ -195,12 +195,16 @@ impl Binder<'_> {
         if !value.ty.is_string() && value.ty != SqlType::Null {
             return Err(errors::not_collatable(value.ty.name()));
         }
+        Ok(in_collation(value, self.collation_named(collation)?))
+    }
+
+    /// What a name behind COLLATE stands for.
+    pub fn collation_named(&self, collation: &ast::Ident) -> Result<Collation> {
         let words = ["database_default", "catalog_default"];
-        let collation = match words.iter().any(|w| collation.is(w)) {
-            true => self.collation(),
-            false => named_collation(&collation.text)?,
-        };
-        Ok(in_collation(value, collation))
+        match words.iter().any(|w| collation.is(w)) {
+            true => Ok(self.collation()),
+            false => named_collation(&collation.text),
+        }
     }
 
     fn between(

@@ -9,7 +9,7 @@ use crate::expr::Expr;
 use crate::openjson::JsonColumn;
 use crate::scope::{NameParts, ObjectRef, RemoteRowset, VirtualColumn, VirtualTable};
 use keel_parser::ast;
-use keel_types::SqlType;
+use keel_types::{Collation, SqlType};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -179,9 +179,19 @@ impl Binder<'_> {
             if c.as_json && ty != SqlType::NVarChar(keel_types::Length::Max) {
                 return Err(errors::json_column_type());
             }
-            Ok(JsonColumn { name: c.name.text.to_string(), ty, path, as_json: c.as_json })
+            let collation = self.schema_collation(c, ty)?;
+            Ok(JsonColumn { name: c.name.text.to_string(), ty, collation, path, as_json: c.as_json })
         };
         columns.iter().map(column).collect()
+    }
+
+    /// The collation of a column of OPENJSON or OPENXML: its own, or the default one.
+    fn schema_collation(&self, column: &ast::SchemaColumn, ty: SqlType) -> Result<Collation> {
+        match &column.collation {
+            Some(_) if !ty.is_string() => Err(errors::not_collatable(ty.name())),
+            Some(name) => self.collation_named(name),
+            None => Ok(Collation::default()),
+        }
     }
 
     fn open_xml(
@@ -196,7 +206,9 @@ impl Binder<'_> {
             None => None,
             Some(ast::RowsetSchema::Columns(columns)) => {
                 let column = |c: &ast::SchemaColumn| {
-                    let column = VirtualColumn::new(c.name.text.to_string(), self.type_of(&c.ty, false)?);
+                    let ty = self.type_of(&c.ty, false)?;
+                    let mut column = VirtualColumn::new(c.name.text.to_string(), ty);
+                    column.collation = self.schema_collation(c, ty)?;
                     Ok((column, c.path.as_ref().map(ToString::to_string)))
                 };
                 Some(columns.iter().map(column).collect::<Result<Vec<_>>>()?)

@@ -35,6 +35,6 @@ mod tail;
 mod write;
 
 pub(crate) use device::{Devices, default_directory};
-pub(crate) use errors::{RAISED, no_certificate_of, no_private_key};
+pub(crate) use errors::{RAISED, no_certificate_of, no_option, no_private_key};
 pub(crate) use history::note_mark;
 pub(crate) use media::{remove_backup, remove_old};

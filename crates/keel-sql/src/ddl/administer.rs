@@ -151,7 +151,7 @@ impl Runner<'_> {
             StatementKind::Audit(a) => return self.audit_outside_transactions(a),
             StatementKind::Governor(g) => self.governor_statement(g)?,
             StatementKind::Generic(g) => {
-                return Err(errors::not_supported(format!("{} {}", g.verb, g.class)));
+                return Err(errors::not_supported(format!("{} {}", g.verb, g.class).trim_end()));
             }
             _ => return Ok(false),
         }

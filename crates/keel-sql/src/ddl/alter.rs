@@ -51,6 +51,7 @@ impl Runner<'_> {
     ) -> Result<()> {
         match action {
             AlterTableAction::Add { check, elements } => {
+                super::options::of_elements(elements, "ALTER TABLE")?;
                 self.alter_add(program, frame, table, elements, check.unwrap_or(true))?;
                 self.history_adds(program, frame, table, elements)
             }

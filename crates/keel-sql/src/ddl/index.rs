@@ -49,6 +49,7 @@ impl Runner<'_> {
     }
 
     pub(super) fn create_index(&mut self, program: &Program, c: &ast::CreateIndex) -> Result<()> {
+        super::options::of_index(&c.options, "CREATE INDEX")?;
         if self.is_first_of_view(program, c)? {
             return self.materialize_view(program, c);
         }
@@ -380,6 +381,7 @@ impl Runner<'_> {
     }
 
     pub(super) fn alter_index(&mut self, program: &Program, a: &ast::AlterIndex) -> Result<()> {
+        super::options::of_index(&a.options, "ALTER INDEX")?;
         let table = self.table_for_index(program, &a.table)?;
         let mut new = (*table).clone();
         // There is nothing in a columnstore index that could be rebuilt, and nothing reads it that could be kept from it.

@@ -33,6 +33,7 @@ mod mask;
 mod module;
 mod module_rules;
 mod object;
+mod options;
 mod partition;
 mod partition_rows;
 mod permission;

@@ -11,6 +11,7 @@ use crate::session::info::{Occasion, RunningTrigger, TriggerRows};
 use crate::session::options::Switches;
 use crate::session::temp::TempProcedure;
 use keel_parser::ast::{self, ModuleVerb, Statement, StatementKind};
+use keel_parser::lexer::Tok;
 use keel_query::catalog::{EXECUTE_AS_OWNER, ModuleDef, ModuleKind, TableDef};
 use keel_types::SqlError;
 use keel_types::error::Result;
@@ -205,9 +206,12 @@ impl Runner<'_> {
 
 /// The CREATE statement as sent: the whole batch, comments included, is what the product keeps.
 fn module_text(program: &Program, statement: &Statement) -> String {
-    let text =
-        if program.identity.object_id == 0 { &program.text } else { statement.span.text(&program.text) };
-    as_created(text)
+    let before = program.text.get(..statement.span.start as usize).unwrap_or_default();
+    let tokens = keel_parser::lexer::tokenize(before, true).unwrap_or_default();
+    let first = tokens.iter().all(|t| matches!(t.tok, Tok::Semi | Tok::Eof));
+    // A view inside of CREATE SCHEMA has its own words only.
+    let whole = program.identity.object_id == 0 && first;
+    as_created(if whole { &program.text } else { statement.span.text(&program.text) })
 }
 
 /// The text as if it had been CREATE from the beginning: ALTER becomes CREATE, and of CREATE OR ALTER the last two words go.

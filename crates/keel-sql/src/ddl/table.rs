@@ -657,6 +657,7 @@ fn type_of_query(scope: &Scope<'_>, text: &str) -> Result<VirtualColumn> {
 
 impl Runner<'_> {
     pub(super) fn create_table(&mut self, program: &Program, c: &ast::CreateTable) -> Result<()> {
+        super::options::of_table(c)?;
         if c.name.is_temporary() && !c.name.is_global_temporary() {
             return self.create_temporary(program, c);
         }

@@ -35,7 +35,7 @@ impl VariableUses {
         let mut table = false;
         for t in &tokens {
             let word = text.get(t.start as usize..t.end as usize).unwrap_or_default();
-            if t.tok == Tok::Variable && !word.starts_with("@@") {
+            if t.tok == Tok::Variable {
                 uses.push(Use { start: t.start, end: t.end, line: t.line, table });
             }
             table = ["FROM", "JOIN", "INTO", "UPDATE", "DELETE", "MERGE", "USING", "APPLY"]

@@ -116,6 +116,7 @@ insert heap values (666, 'bad')
 select @@trancount as t
 GO
 select a from heap order by a
+GO
 -- A history table's name may be in brackets.
 create schema odd
 GO

@@ -74,8 +74,8 @@ fn resolve_len(r: &Request<'_>) -> Result<Call> {
 /// The argument is not converted: the length is that of its own type.
 fn resolve_datalength(r: &Request<'_>) -> Result<Call> {
     let ty = r.ty(0);
-    // Of the types that have max only.
-    let max = ty.is_large() && !matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml);
+    use SqlType as T;
+    let max = matches!(ty, T::VarChar(Length::Max) | T::NVarChar(Length::Max) | T::VarBinary(Length::Max));
     let result = if max { SqlType::BigInt } else { SqlType::Int };
     let routine: super::Routine = |call, _, a| {
         Ok(Value::Int(match &a[0] {

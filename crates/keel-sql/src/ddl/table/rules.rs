@@ -71,11 +71,7 @@ impl TableBuilder<'_> {
     /// Error 112 for a DEFAULT with a variable in it.
     pub(in crate::ddl) fn refuse_variables(&self, text: &str) -> Result<()> {
         let tokens = lexer::tokenize(text, true).unwrap_or_default();
-        let variable = |t: &lexer::Token| {
-            let raw = text.get(t.start as usize..t.end as usize).unwrap_or_default();
-            t.tok == Tok::Variable && !raw.starts_with("@@")
-        };
-        if !tokens.iter().any(variable) {
+        if !tokens.iter().any(|t| t.tok == Tok::Variable) {
             return Ok(());
         }
         Err(errors::variables_in(if self.creating { "CREATE TABLE" } else { "ALTER TABLE" }))
