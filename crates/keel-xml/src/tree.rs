@@ -93,6 +93,8 @@ pub struct Node {
 pub struct Document {
     /// Nodes in document order.
     pub nodes: Vec<Node>,
+    /// Types of the nodes, after validation.
+    pub typed: Option<crate::schema::validate::Typed>,
 }
 
 impl Document {
@@ -217,6 +219,12 @@ impl Builder {
     #[must_use]
     pub fn depth(&self) -> usize {
         self.open.len() - 1
+    }
+
+    /// Number of nodes so far.
+    #[must_use]
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
     }
 
     fn push(&mut self, kind: Kind, name: Rc<Name>, text: SmolStr) -> u32 {
@@ -349,7 +357,7 @@ impl Builder {
             self.close();
         }
         self.nodes[0].end = self.nodes.len() as u32;
-        Document { nodes: self.nodes }
+        Document { nodes: self.nodes, typed: None }
     }
 }
 
