@@ -46,7 +46,7 @@ pub fn run(bytes: &[u8]) {
     let document = Rc::new(document.expect("an element"));
     if let Ok(query) = Query::parse(&query, "query()", &[])
         && query.externals.is_empty()
-        && query.check(Method::Query, &[], false).is_ok()
+        && query.check(Method::Query, &[], &Context::instance(None)).is_ok()
         && let Ok(items) = query.run(root(Rc::clone(&document)), &[], &mut Bounded(1 << 22))
         && let Ok(text) = query.text(&items)
     {
@@ -54,7 +54,7 @@ pub fn run(bytes: &[u8]) {
     }
     if let Ok(statement) = Statement::parse(&query, "modify()", &[])
         && statement.externals.is_empty()
-        && statement.check(&[]).is_ok()
+        && statement.check(&[], &Context::instance(None)).is_ok()
         && let Ok(changed) = statement.run(&document, &[], &mut Bounded(1 << 22))
     {
         parse(&write::document(&changed), Source::Any, true).expect("what was changed is xml");

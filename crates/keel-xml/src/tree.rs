@@ -143,6 +143,26 @@ impl Document {
         all
     }
 
+    /// The collection and simple type of a node's value, and whether the node says it has none. `None` without a type.
+    #[must_use]
+    pub fn value_type(&self, id: u32) -> Option<(&crate::schema::Schema, u32, bool)> {
+        use crate::schema::validate::{NIL, UNTYPED};
+        let typed = self.typed.as_ref()?;
+        let ty = *typed.types.get(id as usize).filter(|ty| **ty != UNTYPED)?;
+        Some((&typed.schema, typed.schema.simple_content(ty & !NIL)?, ty & NIL != 0))
+    }
+
+    /// Whether an element may be without value: the declaration of that name says so.
+    #[must_use]
+    pub fn is_nillable(&self, id: u32) -> bool {
+        let Some(typed) = &self.typed else { return false };
+        let name = &self.node(id).name;
+        let of = typed.types.get(id as usize).map(|ty| ty & !crate::schema::validate::NIL);
+        typed.schema.elements.iter().any(|e| {
+            e.nillable && Some(e.ty) == of && e.name.0 == name.uri && e.name.1 == name.local
+        })
+    }
+
     /// The URI a prefix is bound to at an element.
     #[must_use]
     pub fn namespace(&self, mut id: u32, prefix: &str) -> Option<SmolStr> {

@@ -49,6 +49,7 @@ impl Runner<'_> {
                 },
                 DropClass::Schema => self.drop_schema(name, d.if_exists)?,
                 DropClass::Type => self.drop_type(program, name, d.if_exists)?,
+                DropClass::XmlCollection => self.drop_xml_collection(program, name, d.if_exists)?,
                 DropClass::Sequence | DropClass::Synonym => self.drop_other(program, name, d)?,
                 DropClass::SecurityPolicy => self.drop_policy(program, name, d.if_exists)?,
                 DropClass::User => self.drop_principal(name, d.if_exists, false)?,

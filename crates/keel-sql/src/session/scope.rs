@@ -688,6 +688,24 @@ impl BindScope for Scope<'_> {
         self.info.picture(&entry).triggers(table.object_id).iter().any(|m| crate::triggers::fires(m, action))
     }
 
+    fn xml_type(&self, name: &ast::ObjectName, document: bool) -> Result<SqlType> {
+        let missing = || keel_query::errors::no_xml_collection(&name.name.text);
+        let entry = self.entry(None).ok_or_else(missing)?;
+        self.note_catalog(entry.id);
+        let picture = self.info.picture(&entry);
+        let found = self.collection_in(&entry, &picture, name).ok_or_else(missing)?;
+        if self.identity.object_id == 0 {
+            let on = crate::catalog::SecurableRef::XmlCollection(found.collection_id);
+            let may = ["EXECUTE", "REFERENCES"].iter().any(|permission| self.info.may(&entry, permission, on));
+            if !may {
+                let schema = picture.schema_name(found.schema_id).unwrap_or_default();
+                return Err(errors::permission_denied("EXECUTE", &found.name, entry.name(), &schema));
+            }
+        }
+        let (collection, version) = (found.collection_id, found.version());
+        Ok(SqlType::TypedXml(keel_types::XmlSchema { collection, version, document }))
+    }
+
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<SqlType> {
         if name.eq_ignore_ascii_case("sysname") {
             return Some(SqlType::SYSNAME);
@@ -755,13 +773,16 @@ pub fn parameters(program: &Program) -> Vec<ParameterInfo> {
 
 impl TypeLookup for Scope<'_> {
     fn scalar(&self, ty: &ast::TypeName) -> Result<SqlType> {
+        if let Some((name, document)) = keel_query::bind::merge_types::collection_of(ty) {
+            return self.xml_type(name, document);
+        }
         let schema = ty.name.schema.as_ref().map(|s| s.text.as_str());
         let mut args = Vec::with_capacity(ty.args.len());
         for arg in &ty.args {
             match arg {
                 ast::TypeArg::Number(n) => args.push(TypeArg::Number(i64::from(*n))),
                 ast::TypeArg::Max => args.push(TypeArg::Max),
-                ast::TypeArg::Name(_) => {}
+                ast::TypeArg::Collection { .. } => {}
             }
         }
         if schema.is_none_or(|s| s.eq_ignore_ascii_case("sys")) {

@@ -16,24 +16,43 @@ use std::cmp::Ordering;
 pub enum Primitive {
     /// `anySimpleType`: any text.
     Any,
+    /// `xs:string`
     String,
+    /// `xs:boolean`
     Boolean,
+    /// `xs:decimal`
     Decimal,
+    /// `xs:float`
     Float,
+    /// `xs:double`
     Double,
+    /// `xs:duration`
     Duration,
+    /// `xs:dateTime`
     DateTime,
+    /// `xs:time`
     Time,
+    /// `xs:date`
     Date,
+    /// `xs:gYearMonth`
     YearMonth,
+    /// `xs:gYear`
     Year,
+    /// `xs:gMonthDay`
     MonthDay,
+    /// `xs:gDay`
     Day,
+    /// `xs:gMonth`
     Month,
+    /// `xs:hexBinary`
     HexBinary,
+    /// `xs:base64Binary`
     Base64Binary,
+    /// `xs:anyURI`
     AnyUri,
+    /// `xs:QName`
     QName,
+    /// `xs:NOTATION`
     Notation,
 }
 

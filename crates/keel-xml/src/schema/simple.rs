@@ -163,6 +163,18 @@ impl Schema {
             && value.items.iter().all(|item| bounds_hold(facets, item) && digits_hold(facets, item))
     }
 
+    /// The nearest built-in type that a simple type comes from.
+    #[must_use]
+    pub fn built_in(&self, mut ty: TypeId) -> TypeId {
+        while ty >= super::builtin::COUNT
+            && let Some(Type::Simple(simple)) = self.types.get(ty as usize)
+            && simple.base != ty
+        {
+            ty = simple.base;
+        }
+        ty
+    }
+
     /// The type that queries take values of a simple type for.
     #[must_use]
     pub fn atom_type(&self, ty: TypeId) -> AtomType {
@@ -254,7 +266,7 @@ pub fn pattern(text: &str) -> Option<Pattern> {
                 kind @ ('p' | 'P') => {
                     let rest: String = chars.clone().collect();
                     let name = rest.strip_prefix('{')?.split_once('}')?.0;
-                    (0..name.chars().count() + 2).for_each(|_| drop(chars.next()));
+                    chars.nth(name.chars().count() + 1);
                     match name.strip_prefix("Is") {
                         Some(block) => out.push_str(&block_class(block, kind == 'P')?),
                         None => out.push_str(&format!("\\{kind}{{{name}}}")),

@@ -107,7 +107,7 @@ fn fixed_bytes(ty: SqlType) -> usize {
             | SqlType::Text
             | SqlType::NText
             | SqlType::Image
-            | SqlType::Xml
+            | SqlType::Xml | SqlType::TypedXml(_)
             | SqlType::SqlVariant
             | SqlType::HierarchyId
             | SqlType::Geometry

@@ -17,6 +17,22 @@ impl Scope<'_> {
         self.type_in(&entry, &picture, schema, &name.name.text).filter(|t| t.table.is_some())
     }
 
+    /// An XML schema collection of a database, found as types are.
+    pub(super) fn collection_in(
+        &self,
+        entry: &DatabaseEntry,
+        picture: &Picture,
+        name: &ast::ObjectName,
+    ) -> Option<Arc<keel_query::xml_collection::XmlCollectionDef>> {
+        if let Some(schema) = &name.schema {
+            return picture.xml_collection_named(picture.schema_id(&schema.text)?, &name.name.text).cloned();
+        }
+        let home = self.home();
+        let own = if entry.id == home.database { home.schema.max(DBO) } else { DBO };
+        let found = picture.xml_collection_named(own, &name.name.text);
+        found.or_else(|| picture.xml_collection_named(DBO, &name.name.text)).cloned()
+    }
+
     /// A type of a database. Without a schema it is looked for where other names are, then in dbo.
     pub(super) fn type_in(
         &self,
