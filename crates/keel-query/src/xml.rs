@@ -41,7 +41,9 @@ impl Kept {
             (own, schema) => own.is_none() && schema.is_none(),
         };
         let known = &self.text;
-        alike && known.len() == text.len() && (known.as_ptr() == text.as_ptr() || known.as_str() == text.as_str())
+        alike
+            && known.len() == text.len()
+            && (known.as_ptr() == text.as_ptr() || known.as_str() == text.as_str())
     }
 }
 
@@ -231,7 +233,9 @@ pub fn run(
 /// What `value()` converts: the text of the first item, or its bytes.
 #[must_use]
 pub fn scalar(items: &[Item], bytes: bool) -> Value {
-    let Some(first) = items.first().and_then(|item| item.atoms().into_iter().next()) else { return Value::Null };
+    let Some(first) = items.first().and_then(|item| item.atoms().into_iter().next()) else {
+        return Value::Null;
+    };
     match first {
         Atom::Binary(_, b) if bytes => Value::Bytes(b),
         atom if bytes => match atom.cast(AtomType::Base64Binary) {
@@ -281,7 +285,8 @@ impl VirtualTable for Nodes {
         &self.columns
     }
     fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
-        let items = run(&self.query, self.schema.as_ref(), &self.types, ctx.session, args)?.unwrap_or_default();
+        let items =
+            run(&self.query, self.schema.as_ref(), &self.types, ctx.session, args)?.unwrap_or_default();
         let instance = args.first().cloned().unwrap_or_default();
         let row = move |item: Item| match item {
             Item::Node(n) => Some(Ok(vec![instance.clone(), Value::Int(i64::from(n.id))])),

@@ -290,7 +290,13 @@ fn result_row(info: &Info, set: &ResultSet, i: usize, c: &ColumnMeta, browse: bo
             let database = c.source.as_ref().map(|s| s.database);
             let entry = database.and_then(|id| info.engine.database_by_id(id));
             let entry = entry.unwrap_or_else(|| info.current_database());
-            row.extend([int(of.collection), text(entry.name().to_string()), text(schema), text(name), bit(of.document)]);
+            row.extend([
+                int(of.collection),
+                text(entry.name().to_string()),
+                text(schema),
+                text(name),
+                bit(of.document),
+            ]);
         }
         None => row.extend([NULL, NULL, NULL, NULL, bit(false)]),
     }

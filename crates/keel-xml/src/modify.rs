@@ -3,13 +3,13 @@
 //! Everything is evaluated over the instance as it is; then a new tree is built front to back, with what is inserted put in and
 //! what is deleted left out.
 
+use crate::query::Typed;
 use crate::query::ast::Expr;
 use crate::query::atom::AtomType;
 use crate::query::eval::{add_attribute, add_items};
 use crate::query::{
     Checker, Context, External, Item, Items, NodeRef, Often, Parser, Run, Type, What, empty, evaluate, root,
 };
-use crate::query::Typed;
 use crate::schema::{XSD, XSI};
 use crate::tree::{Builder, Document, Kind, Name, ROOT};
 use crate::write::refuse_illegal;
@@ -128,7 +128,8 @@ impl Statement {
     /// The tree after the statement. `externals` are the values of [`Statement::externals`]; those of xml are document nodes.
     pub fn run(&self, document: &Rc<Document>, externals: &[Items], run: &mut dyn Run) -> Result<Document> {
         let mut of = |e: &Expr| evaluate(e, root(document.clone()), externals, run);
-        let mut edit = Edit { document, deleted: HashSet::new(), texts: HashMap::new(), inserted: None, nil: None };
+        let mut edit =
+            Edit { document, deleted: HashSet::new(), texts: HashMap::new(), inserted: None, nil: None };
         match &self.action {
             Action::Insert(content, place, target) => {
                 let target = of(target)?;
@@ -183,7 +184,9 @@ fn suits(c: &Checker<'_>, typed: &Typed, value: &Type) -> Result<()> {
     let expected = schema.built_in(simple);
     let own = schema.type_names.get(&(XSD.into(), ty.name().trim_start_matches("xs:").into()));
     let list = matches!(typed.value, Some((_, true)));
-    if list || (value.often != Often::Many && own.is_none_or(|own| schema.derivation(*own, expected).is_some())) {
+    if list
+        || (value.often != Often::Many && own.is_none_or(|own| schema.derivation(*own, expected).is_some()))
+    {
         return Ok(());
     }
     let m = format!(
@@ -254,14 +257,21 @@ fn check_insert(c: &mut Checker<'_>, content: &Expr, place: Place, target: &Expr
     if into
         && matches!(
             to.what,
-            What::Text | What::Attribute(_) | What::DeclaredAttribute(_) | What::Comment | What::Instruction | What::Atom(_)
+            What::Text
+                | What::Attribute(_)
+                | What::DeclaredAttribute(_)
+                | What::Comment
+                | What::Instruction
+                | What::Atom(_)
         )
     {
         let m =
             format!("The target of 'insert into' must be an element/document node, found '{}'", to.text());
         return Err(c.error(2240, &m));
     }
-    if !into && matches!(to.what, What::Attribute(_) | What::DeclaredAttribute(_) | What::Document | What::Atom(_)) {
+    if !into
+        && matches!(to.what, What::Attribute(_) | What::DeclaredAttribute(_) | What::Document | What::Atom(_))
+    {
         let m = format!(
             "The target of 'insert before/after' must be an element/PI/comment/text node, found '{}'",
             to.text()
@@ -359,7 +369,11 @@ impl Edit<'_> {
         for a in &own {
             let node = self.document.node(*a);
             // An element that gets a value is not nil any more.
-            if node.name.uri == XSI && node.name.local == "nil" && self.texts.contains_key(&id) && self.nil.is_none() {
+            if node.name.uri == XSI
+                && node.name.local == "nil"
+                && self.texts.contains_key(&id)
+                && self.nil.is_none()
+            {
                 continue;
             }
             if node.kind == Kind::Namespace {

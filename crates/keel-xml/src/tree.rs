@@ -158,9 +158,11 @@ impl Document {
         let Some(typed) = &self.typed else { return false };
         let name = &self.node(id).name;
         let of = typed.types.get(id as usize).map(|ty| ty & !crate::schema::validate::NIL);
-        typed.schema.elements.iter().any(|e| {
-            e.nillable && Some(e.ty) == of && e.name.0 == name.uri && e.name.1 == name.local
-        })
+        typed
+            .schema
+            .elements
+            .iter()
+            .any(|e| e.nillable && Some(e.ty) == of && e.name.0 == name.uri && e.name.1 == name.local)
     }
 
     /// The URI a prefix is bound to at an element.

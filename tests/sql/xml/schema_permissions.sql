@@ -39,6 +39,7 @@ select name, user_name(principal_id) as owner from sys.xml_schema_collections wh
 alter schema other transfer xml schema collection::dbo.sc
 select schema_name(schema_id) as place, principal_id from sys.xml_schema_collections where xml_collection_id > 1
 select count(*) as permissions from sys.database_permissions where class = 10
+GO
 declare @x xml(other.sc) = '<r>1</r>'; select @x as x
 GO
 drop xml schema collection other.sc

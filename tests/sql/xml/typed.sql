@@ -52,6 +52,14 @@ declare @x xml(sc) = '<r k="x"><i>1</i></r>'; set @x.modify('insert <q/> into (/
 GO
 declare @x xml(sc) = '<r k="x"><i>1</i></r>'; set @x.modify('delete /r/@k')
 GO
+-- A column of the target is meant, whatever the other tables have.
+create table doc (id int primary key, x xml(sc))
+insert doc values (1, '<r k="x"><i>1</i></r>'), (2, '<r k="y"/>')
+update doc set x.modify('insert <d>0.00</d> as first into (/r)[1]') from (select id, x from doc) old where old.id = doc.id and old.x.exist('/r/d') <> 1
+update doc set x.modify('replace value of (/r/d)[1] with (/r/d)[1] + 0.5') where id = 1
+select * from doc
+drop table doc
+GO
 drop xml schema collection sc
 GO
 -- Types that come from types, substitution, nil, wildcards, defaults.

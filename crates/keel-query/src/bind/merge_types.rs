@@ -178,7 +178,8 @@ pub fn assign_to(e: Expr, ty: SqlType) -> Result<Expr> {
 /// Whether values of a type have no order and no equality: the old large types, xml, geometry, geography.
 #[must_use]
 pub fn is_incomparable(ty: SqlType) -> bool {
-    matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::TypedXml(_)) || ty.is_spatial()
+    matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::TypedXml(_))
+        || ty.is_spatial()
 }
 
 /// 306, 305 or 249 for an expression in ORDER BY, GROUP BY or PARTITION BY whose type has no order.

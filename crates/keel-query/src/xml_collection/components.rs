@@ -92,7 +92,10 @@ pub fn components(def: &XmlCollectionDef) -> Vec<Component> {
         let detail = Detail::Attribute(of.constraint.clone());
         all.push(named(i, name, (kinds[0], kinds[0]), Some(list.ty(of.ty)), detail));
     }
-    let others = groups.into_iter().map(|g| (g, kinds[1])).chain(schema.attribute_groups.iter().map(|g| (g, kinds[2])));
+    let others = groups
+        .into_iter()
+        .map(|g| (g, kinds[1]))
+        .chain(schema.attribute_groups.iter().map(|g| (g, kinds[2])));
     for (i, (name, kind)) in others.enumerate() {
         all.push(named(attributes.len() + i, name, (kind, kind), None, Detail::Group));
     }
@@ -125,7 +128,13 @@ impl List<'_> {
         let (name, base, kind, derivation, detail) = match ty {
             Type::Simple(s) => {
                 let kind = kind_of(s);
-                (&s.name, s.base, kind, ["R", "RESTRICTION"], Detail::Type(false, false, [false; 2], [false; 2]))
+                (
+                    &s.name,
+                    s.base,
+                    kind,
+                    ["R", "RESTRICTION"],
+                    Detail::Type(false, false, [false; 2], [false; 2]),
+                )
             }
             Type::Complex(c) => {
                 let simple = matches!(c.content, keel_xml::schema::Content::Simple(_));
@@ -167,7 +176,8 @@ pub fn document_of(def: &XmlCollectionDef, namespace: Option<&str>) -> Option<St
         let roots: Vec<u32> = document.children(ROOT).collect();
         for root in roots.into_iter().filter(|r| document.node(*r).kind == Kind::Element) {
             let target = document.attributes(root).map(|a| document.node(a));
-            let target = target.into_iter().find(|a| a.kind == Kind::Attribute && a.name.local == "targetNamespace");
+            let target =
+                target.into_iter().find(|a| a.kind == Kind::Attribute && a.name.local == "targetNamespace");
             let target = target.map_or("", |a| a.text.as_str());
             if namespace.is_some_and(|wanted| wanted != target) {
                 continue;

@@ -9,9 +9,9 @@ use crate::keys::{AsymmetricKeyDef, CertificateDef, MasterKeyDef, SymmetricKeyDe
 use crate::query_store::QueryStoreSettings;
 use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
 use keel_query::full_text::{FullTextCatalogDef, StoplistDef};
-use keel_query::xml_collection::XmlCollectionDef;
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef};
 use keel_query::policy::PolicyDef;
+use keel_query::xml_collection::XmlCollectionDef;
 use keel_types::SqlType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -499,7 +499,9 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         object_class::MODULE => CatalogObject::Module(serde_json::from_slice(json).map(Arc::new)?),
         object_class::SYNONYM => CatalogObject::Synonym(serde_json::from_slice(json).map(Arc::new)?),
         object_class::SEQUENCE => CatalogObject::Sequence(serde_json::from_slice(json).map(Arc::new)?),
-        object_class::XML_COLLECTION => CatalogObject::XmlCollection(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::XML_COLLECTION => {
+            CatalogObject::XmlCollection(serde_json::from_slice(json).map(Arc::new)?)
+        }
         object_class::TYPE => CatalogObject::Type(serde_json::from_slice(json).map(Arc::new)?),
         object_class::PRINCIPAL => CatalogObject::Principal(serde_json::from_slice(json).map(Arc::new)?),
         object_class::PROPERTY => CatalogObject::Property(serde_json::from_slice(json).map(Arc::new)?),

@@ -211,6 +211,9 @@ impl Runner<'_> {
         if let Some(object) = picture.objects().find(|o| o.schema_id == id) {
             return Err(errors::referenced_by_object("drop schema", name, object.name));
         }
+        if let Some(collection) = picture.xml_collections().find(|c| c.schema_id == id) {
+            return Err(errors::referenced_by_object("drop schema", name, &collection.name));
+        }
         self.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::SCHEMA, id }))
     }
 

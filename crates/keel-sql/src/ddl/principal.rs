@@ -2,8 +2,8 @@
 
 use crate::catalog::{
     CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, GROUP_PERMISSIONS,
-    KEY_PERMISSIONS, Named, PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, XML_COLLECTION_PERMISSIONS,
-    fold, object_class,
+    KEY_PERMISSIONS, Named, PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
+    XML_COLLECTION_PERMISSIONS, fold, object_class,
 };
 use crate::engine::{DatabaseEntry, LoginRecord};
 use crate::errors;
@@ -253,6 +253,9 @@ impl Runner<'_> {
         }
         if let Some(kind) = picture.owned_key(id) {
             return Err(crate::keys::errors::principal_owns(kind));
+        }
+        if picture.xml_collections().any(|c| c.owner == Some(id)) {
+            return Err(crate::keys::errors::principal_owns("xml schema collection"));
         }
         if picture.modules().any(|m| m.execute_as == Some(id) && m.schema_id != SERVER_TRIGGERS) {
             return Err(errors::principal_runs_modules());
@@ -549,7 +552,11 @@ impl Runner<'_> {
                 let owner = match to {
                     Some(to) => {
                         let owner = self.info.picture(&entry).principal_named(&to.text);
-                        Some(owner.ok_or_else(|| errors::cannot_alter_principal("find", "user", to))?.principal_id)
+                        Some(
+                            owner
+                                .ok_or_else(|| errors::cannot_alter_principal("find", "user", to))?
+                                .principal_id,
+                        )
                     }
                     None => None,
                 };

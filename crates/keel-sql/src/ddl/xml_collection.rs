@@ -2,9 +2,9 @@
 
 use super::Place;
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, SecurableRef, object_class};
+use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::{Program, Unit};
-use crate::engine::DatabaseEntry;
 use crate::run::{Frame, Runner};
 use keel_parser::ast::{self, XmlCollection};
 use keel_query::catalog::Catalog as _;
@@ -14,7 +14,12 @@ use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
 impl Runner<'_> {
-    pub(super) fn xml_collection(&mut self, program: &Arc<Program>, frame: &mut Frame, c: &XmlCollection) -> Result<()> {
+    pub(super) fn xml_collection(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        c: &XmlCollection,
+    ) -> Result<()> {
         let place = self.place(program, &c.name)?;
         self.lock_name(&place)?;
         let picture = self.info.picture(&place.entry);
@@ -25,7 +30,9 @@ impl Runner<'_> {
         let existing = match (existing, c.add) {
             (None, true) => return Err(errors::no_xml_collection_to_alter(&place.name)),
             (Some(_), false) => return Err(errors::xml_collection_exists(&place.name)),
-            (Some(old), true) if !self.info.may(&place.entry, "ALTER", SecurableRef::XmlCollection(old.collection_id)) => {
+            (Some(old), true)
+                if !self.info.may(&place.entry, "ALTER", SecurableRef::XmlCollection(old.collection_id)) =>
+            {
                 return Err(errors::no_xml_collection_to_alter(&place.name));
             }
             (existing, _) => existing,
@@ -35,7 +42,11 @@ impl Runner<'_> {
         let mut def = match existing {
             Some(old) => XmlCollectionDef { registered: None, modified: now, ..(*old).clone() },
             None => XmlCollectionDef {
-                collection_id: picture.xml_collections().map(|c| c.collection_id + 1).max().unwrap_or(FIRST_COLLECTION),
+                collection_id: picture
+                    .xml_collections()
+                    .map(|c| c.collection_id + 1)
+                    .max()
+                    .unwrap_or(FIRST_COLLECTION),
                 schema_id: place.schema_id,
                 name: place.name.clone(),
                 owner: None,
@@ -56,7 +67,10 @@ impl Runner<'_> {
     /// The text of the documents: a constant or a variable, of a string type or untyped xml.
     fn schema_text(&mut self, program: &Arc<Program>, frame: &mut Frame, e: &ast::Expr) -> Result<String> {
         let (value, ty) = self.eval_typed(program, frame, &Unit::expr(e.clone(), None))?;
-        if !(ty.is_string() || ty == SqlType::Xml || ty == SqlType::Null) {
+        if value == Value::Null {
+            return Err(errors::xml_collection_null());
+        }
+        if !(ty.is_string() || ty == SqlType::Xml) {
             return Err(errors::xml_collection_parameter());
         }
         match value {
@@ -65,7 +79,12 @@ impl Runner<'_> {
         }
     }
 
-    pub(super) fn drop_xml_collection(&mut self, program: &Program, name: &ast::ObjectName, if_exists: bool) -> Result<()> {
+    pub(super) fn drop_xml_collection(
+        &mut self,
+        program: &Program,
+        name: &ast::ObjectName,
+        if_exists: bool,
+    ) -> Result<()> {
         let place = self.place(program, name)?;
         let picture = self.info.picture(&place.entry);
         if is_own(&picture, &place) {
@@ -74,10 +93,15 @@ impl Runner<'_> {
         let found = picture.xml_collection_named(place.schema_id, &place.name).cloned();
         let may = |c: &Arc<XmlCollectionDef>| {
             let on = SecurableRef::XmlCollection(c.collection_id);
-            self.info.may(&place.entry, "CONTROL", on) || self.info.may(&place.entry, "ALTER", SecurableRef::Schema(c.schema_id))
+            self.info.may(&place.entry, "CONTROL", on)
+                || self.info.may(&place.entry, "ALTER", SecurableRef::Schema(c.schema_id))
         };
         let Some(found) = found.filter(may) else {
-            return if if_exists { Ok(()) } else { Err(errors::cannot_drop_missing("xml schema collection", name)) };
+            return if if_exists {
+                Ok(())
+            } else {
+                Err(errors::cannot_drop_missing("xml schema collection", name))
+            };
         };
         if let Some(user) = self.user_of_collection(&place.entry, &found) {
             return Err(errors::xml_collection_used(&place.name, &user));
@@ -121,7 +145,8 @@ impl Runner<'_> {
     /// What a collection cannot be dropped because of: a table, a table type, or a module with a parameter of its type.
     fn user_of_collection(&self, entry: &Arc<DatabaseEntry>, c: &XmlCollectionDef) -> Option<String> {
         let picture = self.info.picture(entry);
-        let named = |schema: i32, name: &str| format!("{}.{name}", picture.schema_name(schema).unwrap_or_default());
+        let named =
+            |schema: i32, name: &str| format!("{}.{name}", picture.schema_name(schema).unwrap_or_default());
         let id = c.collection_id;
         if let Some(table) = picture.tables().find(|t| uses(t, id)) {
             return Some(named(table.schema_id, &table.name));

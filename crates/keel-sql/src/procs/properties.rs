@@ -91,7 +91,11 @@ impl Levels {
         }
         if kind == "XML SCHEMA COLLECTION" {
             let found = picture.xml_collection_named(schema, name)?;
-            return Some(Owner { class: property_class::XML_COLLECTION, major: found.collection_id, minor: 0 });
+            return Some(Owner {
+                class: property_class::XML_COLLECTION,
+                major: found.collection_id,
+                minor: 0,
+            });
         }
         let object = |major| Owner { class: property_class::OBJECT, major, minor: 0 };
         let named = picture.named(schema, name)?;

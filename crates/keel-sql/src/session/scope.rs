@@ -696,7 +696,8 @@ impl BindScope for Scope<'_> {
         let found = self.collection_in(&entry, &picture, name).ok_or_else(missing)?;
         if self.identity.object_id == 0 {
             let on = crate::catalog::SecurableRef::XmlCollection(found.collection_id);
-            let may = ["EXECUTE", "REFERENCES"].iter().any(|permission| self.info.may(&entry, permission, on));
+            let may =
+                ["EXECUTE", "REFERENCES"].iter().any(|permission| self.info.may(&entry, permission, on));
             if !may {
                 let schema = picture.schema_name(found.schema_id).unwrap_or_default();
                 return Err(errors::permission_denied("EXECUTE", &found.name, entry.name(), &schema));

@@ -550,7 +550,11 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
         S::Drop(d)
             if matches!(
                 d.class,
-                DropClass::Login | DropClass::Role | DropClass::Type | DropClass::XmlCollection | DropClass::Schema
+                DropClass::Login
+                    | DropClass::Role
+                    | DropClass::Type
+                    | DropClass::XmlCollection
+                    | DropClass::Schema
             ) =>
         {
             &whole[span.start as usize..next_statement(whole, span.end as usize)]

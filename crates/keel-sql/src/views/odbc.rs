@@ -352,7 +352,8 @@ fn type_row(ty: SqlType, prefix: &str, parameters: &str) -> Vec<Value> {
     let suffix = if prefix.ends_with('\'') { "'" } else { "" };
     let exact = matches!(ty, SqlType::Decimal { .. } | SqlType::Numeric { .. });
     let numeric = o.radix.is_some() && !matches!(ty, SqlType::SqlVariant);
-    let large = matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::TypedXml(_));
+    let large =
+        matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::TypedXml(_));
     let whole = matches!(ty, SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt);
     let money = matches!(ty, SqlType::Money | SqlType::SmallMoney);
     let searchable = if large {

@@ -72,7 +72,8 @@ fn all_namespaces(cx: &ViewContext<'_>) -> Rows {
         "http://schemas.microsoft.com/sqlserver/2004/sqltypes",
         "http://www.w3.org/XML/1998/namespace",
     ];
-    let row = |collection: i64, (i, name): (usize, &str)| vec![int(collection), text(name), int(i as i64 + 1)];
+    let row =
+        |collection: i64, (i, name): (usize, &str)| vec![int(collection), text(name), int(i as i64 + 1)];
     let mut rows: Rows = NAMESPACES.into_iter().enumerate().map(|n| row(OWN, n)).collect();
     for c in cx.picture.xml_collections() {
         let names = namespaces(c);
@@ -133,7 +134,11 @@ fn attributes(cx: &ViewContext<'_>) -> Rows {
     each(cx, |c| match &c.detail {
         Detail::Attribute(constraint) => {
             let fixed = constraint.as_ref().is_some_and(|c| c.fixed);
-            Some(vec![bit(fixed), bit(c.qualified), constraint.as_ref().map_or(NULL, |c| text(c.text.clone()))])
+            Some(vec![
+                bit(fixed),
+                bit(c.qualified),
+                constraint.as_ref().map_or(NULL, |c| text(c.text.clone())),
+            ])
         }
         _ => None,
     })

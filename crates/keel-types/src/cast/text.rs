@@ -21,9 +21,7 @@ pub(super) fn step(from: SqlType, to: SqlType) -> Option<Step> {
         F::NationalString if to.is_xml() => xml::from_wide,
         F::Binary if to.is_xml() => xml::from_bytes,
         F::Xml if to.xml_schema().is_some() => xml::from_xml,
-        F::String | F::NationalString | F::Xml if to.is_national() || to.is_xml() => {
-            national_to_national
-        }
+        F::String | F::NationalString | F::Xml if to.is_national() || to.is_xml() => national_to_national,
         F::String if !from.is_xml() => narrow_to_narrow,
         F::NationalString | F::Xml => national_to_narrow,
         _ if ancient => return None,

@@ -3,8 +3,8 @@
 
 use super::{Cast, mismatch};
 use crate::error::{Result, SqlError};
-use crate::value::Value;
 use crate::ty::XmlSchema;
+use crate::value::Value;
 use keel_xml::parse::Source;
 use keel_xml::schema::registry;
 use keel_xml::schema::validate::validate;

@@ -75,7 +75,11 @@ fn resolve_len(r: &Request<'_>) -> Result<Call> {
 fn resolve_datalength(r: &Request<'_>) -> Result<Call> {
     let ty = r.ty(0);
     // Of the types that have max only.
-    let max = ty.is_large() && !matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::TypedXml(_));
+    let max = ty.is_large()
+        && !matches!(
+            ty,
+            SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::TypedXml(_)
+        );
     let result = if max { SqlType::BigInt } else { SqlType::Int };
     let routine: super::Routine = |call, _, a| {
         Ok(Value::Int(match &a[0] {

@@ -231,7 +231,8 @@ impl SqlType {
                 | T::Text
                 | T::NText
                 | T::Image
-                | T::Xml | T::TypedXml(_)
+                | T::Xml
+                | T::TypedXml(_)
                 | T::Geometry
                 | T::Geography
         )
@@ -251,7 +252,9 @@ impl SqlType {
         match self {
             T::Char(n) | T::NChar(n) | T::Binary(n) => Some(Length::Limited(n)),
             T::VarChar(n) | T::NVarChar(n) | T::VarBinary(n) => Some(n),
-            T::Text | T::NText | T::Image | T::Xml | T::TypedXml(_) | T::Geometry | T::Geography => Some(Length::Max),
+            T::Text | T::NText | T::Image | T::Xml | T::TypedXml(_) | T::Geometry | T::Geography => {
+                Some(Length::Max)
+            }
             T::RowVersion => Some(Length::Limited(8)),
             _ => None,
         }

@@ -55,7 +55,9 @@ impl Item {
     pub fn atom(&self) -> Atom {
         match self {
             Item::Atom(a) => a.clone(),
-            Item::Node(_) => self.atoms().into_iter().next().unwrap_or_else(|| Atom::Untyped(SmolStr::default())),
+            Item::Node(_) => {
+                self.atoms().into_iter().next().unwrap_or_else(|| Atom::Untyped(SmolStr::default()))
+            }
         }
     }
 

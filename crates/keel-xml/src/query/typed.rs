@@ -151,7 +151,9 @@ impl Checker<'_> {
                 self.found(schema, from, found, wanted, true).map(Some)
             }
             (Axis::Attribute, Some(wanted)) => self.attribute_of(schema, from, types().collect(), wanted),
-            (Axis::Child, None) if step.test == Test::Text && typed.value.is_some() => Err(self.no_text(from)),
+            (Axis::Child, None) if step.test == Test::Text && typed.value.is_some() => {
+                Err(self.no_text(from))
+            }
             (Axis::Itself, Some(wanted)) => {
                 let own = typed.elements.iter().copied().filter(|e| {
                     schema.elements.get(*e as usize).is_some_and(|e| {
@@ -177,7 +179,14 @@ impl Checker<'_> {
     }
 
     /// The type of what a step finds. Errors 2260 and 2261 when that is nothing.
-    fn found(&self, schema: &Schema, from: &Type, mut found: Found, wanted: Wanted<'_>, deep: bool) -> Result<Type> {
+    fn found(
+        &self,
+        schema: &Schema,
+        from: &Type,
+        mut found: Found,
+        wanted: Wanted<'_>,
+        deep: bool,
+    ) -> Result<Type> {
         found.elements.sort_unstable();
         found.elements.dedup();
         if found.elements.is_empty() && !found.untyped {
@@ -218,7 +227,11 @@ impl Checker<'_> {
         match uses.as_slice() {
             [] if open || instance => Ok(None),
             [] => {
-                let m = format!("There is no attribute named '@{}' in the type '{}'.", name_text(wanted), from.text());
+                let m = format!(
+                    "There is no attribute named '@{}' in the type '{}'.",
+                    name_text(wanted),
+                    from.text()
+                );
                 Err(self.error(2263, &m))
             }
             [first, rest @ ..] => {

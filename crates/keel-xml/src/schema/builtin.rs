@@ -3,7 +3,9 @@
 use super::content::Machine;
 use super::lexical::{Primitive, Scalar};
 use super::simple::{Facets, Simple, Variety, WhiteSpace, pattern};
-use super::{Complex, Compositor, Content, Namespaces, Particle, Process, Schema, Term, Type, TypeId, Wildcard, XSD};
+use super::{
+    Complex, Compositor, Content, Namespaces, Particle, Process, Schema, Term, Type, TypeId, Wildcard, XSD,
+};
 
 /// `anyType`
 pub const ANY_TYPE: TypeId = 0;
@@ -96,7 +98,8 @@ pub fn schema() -> Schema {
     add(&mut schema, "anyType", Type::Complex(any));
     add(&mut schema, "anySimpleType", Type::Simple(plain("anySimpleType", Primitive::Any)));
     for (name, base, primitive, pattern_text, least, greatest) in TYPES {
-        let mut simple = match schema.type_names.get(&(XSD.into(), base.into())).map(|b| (*b, schema.ty(*b))) {
+        let mut simple = match schema.type_names.get(&(XSD.into(), base.into())).map(|b| (*b, schema.ty(*b)))
+        {
             Some((id, Type::Simple(of))) => Simple { base: id, ..of.clone() },
             _ => plain(name, primitive),
         };
@@ -106,7 +109,10 @@ pub fn schema() -> Schema {
             "normalizedString" => WhiteSpace::Replace,
             _ => WhiteSpace::Collapse,
         };
-        simple.facets.patterns.extend(pattern(pattern_text).filter(|_| !pattern_text.is_empty()).map(|p| vec![p]));
+        simple
+            .facets
+            .patterns
+            .extend(pattern(pattern_text).filter(|_| !pattern_text.is_empty()).map(|p| vec![p]));
         if name == "integer" {
             simple.facets.digits[1] = Some(0);
         }

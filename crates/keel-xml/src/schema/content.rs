@@ -90,7 +90,8 @@ impl Builder {
             let at = self.push(Op::Take { takes, particle: first, min: p.min, max: p.max })?;
             return if at == next + 1 { Some(at) } else { self.behind(at, next) };
         };
-        let write = |b: &mut Builder, number: &mut usize, next: usize| b.group(*compositor, parts, number, next);
+        let write =
+            |b: &mut Builder, number: &mut usize, next: usize| b.group(*compositor, parts, number, next);
         let mut end = *number;
         let mut at = next;
         match p.max {
@@ -137,7 +138,13 @@ impl Builder {
         self.push(take)
     }
 
-    fn group(&mut self, compositor: Compositor, parts: &[Particle], number: &mut usize, next: usize) -> Option<usize> {
+    fn group(
+        &mut self,
+        compositor: Compositor,
+        parts: &[Particle],
+        number: &mut usize,
+        next: usize,
+    ) -> Option<usize> {
         if compositor == Compositor::Choice {
             let mut ways = Vec::new();
             for part in parts {
@@ -331,7 +338,9 @@ impl Machine {
                 (self.optional && !came.contains(&true))
                     || came.iter().zip(all).all(|(came, (_, required))| *came || !required)
             }
-            (Run::Places(places), _) => places.iter().any(|(p, _)| matches!(self.ops.get(*p), Some(Op::Match))),
+            (Run::Places(places), _) => {
+                places.iter().any(|(p, _)| matches!(self.ops.get(*p), Some(Op::Match)))
+            }
             (Run::Came(_), None) => false,
         }
     }

@@ -8,8 +8,18 @@ use crate::Result;
 use smol_str::SmolStr;
 
 const FACETS: [&str; 12] = [
-    "length", "minLength", "maxLength", "pattern", "enumeration", "whiteSpace", "minInclusive", "minExclusive",
-    "maxInclusive", "maxExclusive", "totalDigits", "fractionDigits",
+    "length",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "enumeration",
+    "whiteSpace",
+    "minInclusive",
+    "minExclusive",
+    "maxInclusive",
+    "maxExclusive",
+    "totalDigits",
+    "fractionDigits",
 ];
 
 fn name_of(name: Option<&Key>) -> SmolStr {
@@ -40,11 +50,15 @@ impl Reader {
             }
             (Some(written), _) => self.simple_named(at, &written),
             (None, Some(inline)) => self.anonymous(inline),
-            (None, None) if missing == 2316 => {
-                error(2316, format!("The required 'base' attribute is missing. Location: '{}'.", self.location(at)))
-            }
+            (None, None) if missing == 2316 => error(
+                2316,
+                format!("The required 'base' attribute is missing. Location: '{}'.", self.location(at)),
+            ),
             (None, None) => {
-                let m = format!("Either an itemType attribute or a simpleType child must be present. Location: '{}'.", self.location(at));
+                let m = format!(
+                    "Either an itemType attribute or a simpleType child must be present. Location: '{}'.",
+                    self.location(at)
+                );
                 error(missing, m)
             }
         }
@@ -58,7 +72,10 @@ impl Reader {
     /// A simple type with the facets that stand below a node.
     fn restricted(&mut self, at: At, base: TypeId, name: Option<Key>) -> Result<Simple> {
         let Type::Simple(of) = self.schema.ty(base).clone() else {
-            return error(2361, "The base type of an XSD extension or restriction type must be a simple type.");
+            return error(
+                2361,
+                "The base type of an XSD extension or restriction type must be a simple type.",
+            );
         };
         let label = name_of(name.as_ref());
         let mut simple = Simple { name, base, ..of.clone() };
@@ -72,7 +89,9 @@ impl Reader {
             }
             self.count(1)?;
             let value = self.attribute(facet, "value").unwrap_or_default();
-            let bad = || error(6945, format!("Invalid facet value for facet '{which}' in type definition '{label}'"));
+            let bad = || {
+                error(6945, format!("Invalid facet value for facet '{which}' in type definition '{label}'"))
+            };
             if value.chars().count() > 4000 {
                 let m = "Facet value is longer than allowed, maximum length allowed is 4000 characters";
                 return error(6964, format!("{m} : '{label}'"));
@@ -107,7 +126,8 @@ impl Reader {
                     simple.white_space = how;
                 }
                 "length" | "minLength" | "maxLength" => {
-                    let at = ["length", "minLength", "maxLength"].iter().position(|f| *f == which).unwrap_or(0);
+                    let at =
+                        ["length", "minLength", "maxLength"].iter().position(|f| *f == which).unwrap_or(0);
                     match value.parse() {
                         Ok(n) => own.length[at] = Some(n),
                         Err(_) => return bad(),
@@ -121,13 +141,18 @@ impl Reader {
                     let at = ["minInclusive", "minExclusive", "maxInclusive", "maxExclusive"];
                     let at = at.iter().position(|f| *f == which).unwrap_or(0);
                     if !matches!(of.variety, Variety::Atomic) {
-                        let m = format!("This type may not have a '{which}' facet. Location: '{}'.", self.location(facet));
+                        let m = format!(
+                            "This type may not have a '{which}' facet. Location: '{}'.",
+                            self.location(facet)
+                        );
                         return error(2319, m);
                     }
                     match Scalar::read(of.primitive, &value) {
                         Some(bound) if bound.order(&bound).is_some() => {
                             if !bounds_hold(&of.facets, &bound) {
-                                let m = format!("Invalid type definition for type '{label}', '{which}' facet is not restricting the value space");
+                                let m = format!(
+                                    "Invalid type definition for type '{label}', '{which}' facet is not restricting the value space"
+                                );
                                 return error(6944, m);
                             }
                             own.bounds[at] = Some(bound);
@@ -166,7 +191,13 @@ impl Reader {
         let refused = match self.schema.ty(item) {
             Type::Simple(s) => matches!(s.variety, Variety::List(_)) || self.is_derived(item, "ID"),
             Type::Complex(_) => {
-                return error(2367, format!("The item type of an XSD list type must be a simple type. Location: '{}'.", self.location(at)));
+                return error(
+                    2367,
+                    format!(
+                        "The item type of an XSD list type must be a simple type. Location: '{}'.",
+                        self.location(at)
+                    ),
+                );
             }
         };
         if refused {
@@ -192,12 +223,18 @@ impl Reader {
             members.push(self.anonymous(child)?);
         }
         if members.is_empty() {
-            let m = format!("Either a memberType attribute or a simpleType child must be present. Location: '{}'.", self.location(at));
+            let m = format!(
+                "Either a memberType attribute or a simpleType child must be present. Location: '{}'.",
+                self.location(at)
+            );
             return error(2339, m);
         }
         if members.iter().any(|m| self.is_derived(*m, "ID") || self.is_derived(*m, "QName")) {
             let m = "SQL Server does not currently support inclusion of ID, QName, or list of QName among the member types of a union type.";
-            return error(6903, format!("XML Validation: Invalid definition for type '{}'. {m}", name_of(name.as_ref())));
+            return error(
+                6903,
+                format!("XML Validation: Invalid definition for type '{}'. {m}", name_of(name.as_ref())),
+            );
         }
         Ok(Simple {
             name,
@@ -219,7 +256,14 @@ impl Reader {
         if let Some(written) = self.attribute(at, "ref").filter(|_| !global) {
             let name = self.resolve(at, &written)?;
             if name.0 == crate::tree::XML_NAMESPACE {
-                return Ok(Use { ty: builtin::ANY_SIMPLE, name, required, prohibited, constraint: None, refers: true });
+                return Ok(Use {
+                    ty: builtin::ANY_SIMPLE,
+                    name,
+                    required,
+                    prohibited,
+                    constraint: None,
+                    refers: true,
+                });
             }
             let declared = match self.schema.attributes.get(&name) {
                 Some(declared) => declared.clone(),
@@ -241,14 +285,20 @@ impl Reader {
         let name = (if qualified { target } else { SmolStr::default() }, local);
         let ty = match (self.attribute(at, "type"), self.child(at, &["simpleType"])) {
             (Some(_), Some(_)) => {
-                let m = format!("Element or attribute type specified more than once. Location: '{}'.", self.location(at));
+                let m = format!(
+                    "Element or attribute type specified more than once. Location: '{}'.",
+                    self.location(at)
+                );
                 return error(2305, m);
             }
             (Some(written), None) => {
                 let id = self.type_named(at, &written)?;
                 self.type_defined(id)?;
                 if matches!(self.schema.ty(id), Type::Complex(_)) {
-                    let m = format!("Invalid attribute definition for attribute '{}', attributes type has to be simple type", name.1);
+                    let m = format!(
+                        "Invalid attribute definition for attribute '{}', attributes type has to be simple type",
+                        name.1
+                    );
                     return error(6955, m);
                 }
                 id
@@ -295,7 +345,10 @@ impl Reader {
             self.count(more.len())?;
             for attribute in more {
                 if uses.iter().any(|u| u.name == attribute.name) {
-                    return error(2310, format!("The attribute \"{}\" is declared more than once.", attribute.name.1));
+                    return error(
+                        2310,
+                        format!("The attribute \"{}\" is declared more than once.", attribute.name.1),
+                    );
                 }
                 uses.push(attribute);
             }
@@ -307,7 +360,9 @@ impl Reader {
 
     /// `complexType`
     pub(super) fn complex_type(&mut self, at: At, name: Option<Key>, id: TypeId) -> Result<Complex> {
-        let words = |text: SmolStr| ["extension", "restriction"].map(|w| text == "#all" || text.split(' ').any(|t| t == w));
+        let words = |text: SmolStr| {
+            ["extension", "restriction"].map(|w| text == "#all" || text.split(' ').any(|t| t == w))
+        };
         let block = words(self.attribute(at, "block").unwrap_or_else(|| self.default_of(at, 0)));
         let is_final = words(self.attribute(at, "final").unwrap_or_else(|| self.default_of(at, 1)));
         let mut complex = Complex {
@@ -323,7 +378,9 @@ impl Reader {
             name,
         };
         match self.child(at, &["simpleContent", "complexContent"]) {
-            Some(content) if self.local(content) == "simpleContent" => self.simple_content(content, &mut complex)?,
+            Some(content) if self.local(content) == "simpleContent" => {
+                self.simple_content(content, &mut complex)?
+            }
             Some(content) => {
                 if let Some(mixed) = self.attribute(content, "mixed") {
                     complex.mixed = mixed == "true" || mixed == "1";
@@ -350,7 +407,10 @@ impl Reader {
         let ids = complex.attributes.iter().filter(|a| self.is_derived(a.ty, "ID")).count();
         if ids > 1 {
             let m = "No type may have more than one attribute of any type derived from ID.";
-            return error(6970, format!("Invalid type definition for type '{}'. {m}", name_of(complex.name.as_ref())));
+            return error(
+                6970,
+                format!("Invalid type definition for type '{}'. {m}", name_of(complex.name.as_ref())),
+            );
         }
         Ok(())
     }
@@ -358,11 +418,17 @@ impl Reader {
     /// What a derivation is of and how: its node, base, and whether it extends.
     fn derivation(&mut self, content: At, complex: &Complex) -> Result<(At, TypeId, bool)> {
         let Some(how) = self.child(content, &["extension", "restriction"]) else {
-            return error(2327, format!("The content or definition of <{}> is missing.", self.local(content)));
+            return error(
+                2327,
+                format!("The content or definition of <{}> is missing.", self.local(content)),
+            );
         };
         let extends = self.local(how) == "extension";
         let Some(written) = self.attribute(how, "base") else {
-            return error(2316, format!("The required 'base' attribute is missing. Location: '{}'.", self.location(how)));
+            return error(
+                2316,
+                format!("The required 'base' attribute is missing. Location: '{}'.", self.location(how)),
+            );
         };
         let base = self.type_named(how, &written)?;
         self.type_defined(base)?;
@@ -370,7 +436,10 @@ impl Reader {
             && of.is_final[usize::from(!extends)]
         {
             let m = "the derivation was illegal because 'final' attribute was specified on the base type";
-            return error(6943, format!("Invalid type definition for type '{}', {m}", name_of(complex.name.as_ref())));
+            return error(
+                6943,
+                format!("Invalid type definition for type '{}', {m}", name_of(complex.name.as_ref())),
+            );
         }
         Ok((how, base, extends))
     }
@@ -382,9 +451,16 @@ impl Reader {
         let simple = match self.schema.ty(base).clone() {
             Type::Simple(_) if extends => base,
             Type::Simple(_) => {
-                return error(6968, format!("Invalid type definition for type '{label}'. Complex types cannot restrict simple types"));
+                return error(
+                    6968,
+                    format!(
+                        "Invalid type definition for type '{label}'. Complex types cannot restrict simple types"
+                    ),
+                );
             }
-            Type::Complex(Complex { content: Content::Simple(simple), attributes, any_attribute, .. }) => {
+            Type::Complex(Complex {
+                content: Content::Simple(simple), attributes, any_attribute, ..
+            }) => {
                 inherited = (attributes, any_attribute);
                 simple
             }
@@ -393,7 +469,8 @@ impl Reader {
                 builtin::ANY_SIMPLE
             }
             Type::Complex(_) => {
-                let m = "types with simple content can only be derived from base types which have simple content";
+                let m =
+                    "types with simple content can only be derived from base types which have simple content";
                 return error(6942, format!("Invalid type definition for type '{label}', {m}"));
             }
         };
@@ -418,12 +495,15 @@ impl Reader {
         let (how, base, extends) = self.derivation(content, complex)?;
         let label = name_of(complex.name.as_ref());
         let Type::Complex(of) = self.schema.ty(base).clone() else {
-            let m = "types with complex content can only be derived from base types which have complex content";
+            let m =
+                "types with complex content can only be derived from base types which have complex content";
             return error(6941, format!("Invalid type definition for type '{label}', {m}"));
         };
         (complex.base, complex.extends) = (base, extends);
         let empty = matches!(of.content, Content::Empty);
-        if (extends && !empty && of.mixed != complex.mixed && base != builtin::ANY_TYPE) || (!extends && complex.mixed && !of.mixed) {
+        if (extends && !empty && of.mixed != complex.mixed && base != builtin::ANY_TYPE)
+            || (!extends && complex.mixed && !of.mixed)
+        {
             let m = "The base and derived types must have the same value for 'mixed' unless deriving by restriction, in which case 'false' is always permitted for the derived type.";
             return error(6967, format!("Invalid type definition for type '{label}'. {m}"));
         }
@@ -439,7 +519,8 @@ impl Reader {
             complex.content = self.model(how, complex.name.as_ref(), before)?;
         }
         let own = self.attributes(how)?;
-        let inherited = if base == builtin::ANY_TYPE { (Vec::new(), None) } else { (of.attributes, of.any_attribute) };
+        let inherited =
+            if base == builtin::ANY_TYPE { (Vec::new(), None) } else { (of.attributes, of.any_attribute) };
         self.inherit(complex, inherited, own)
     }
 
@@ -457,17 +538,35 @@ impl Reader {
             match (base, complex.extends) {
                 (Some(_), true) => {
                     let m = "Derivation by extension may not redefine attributes.";
-                    return error(6976, format!("Invalid redefinition of attribute '{}' in type '{label}'. {m}", attribute.name.1));
+                    return error(
+                        6976,
+                        format!(
+                            "Invalid redefinition of attribute '{}' in type '{label}'. {m}",
+                            attribute.name.1
+                        ),
+                    );
                 }
                 (Some(at), false) => {
                     let of = &attributes[at];
                     if self.schema.derivation(attribute.ty, of.ty).is_none() {
                         let m = "Must be of a type which is a valid restriction of the corresponding attribute in the base type.";
-                        return error(6972, format!("Invalid redefinition of attribute '{}' in type '{label}'. {m}", attribute.name.1));
+                        return error(
+                            6972,
+                            format!(
+                                "Invalid redefinition of attribute '{}' in type '{label}'. {m}",
+                                attribute.name.1
+                            ),
+                        );
                     }
                     if of.required && !attribute.required {
                         let m = "Must be required in the derived type if it is required in the base type.";
-                        return error(6973, format!("Invalid redefinition of attribute '{}' in type '{label}'. {m}", attribute.name.1));
+                        return error(
+                            6973,
+                            format!(
+                                "Invalid redefinition of attribute '{}' in type '{label}'. {m}",
+                                attribute.name.1
+                            ),
+                        );
                     }
                     attributes[at] = attribute;
                 }
@@ -475,14 +574,24 @@ impl Reader {
                     let m = "because there is no corresponding attribute in the base type.";
                     return error(
                         6920,
-                        format!("Invalid definition for type '{label}'. Cannot specify use=\"prohibited\" for attribute '{}' {m}", attribute.name.1),
+                        format!(
+                            "Invalid definition for type '{label}'. Cannot specify use=\"prohibited\" for attribute '{}' {m}",
+                            attribute.name.1
+                        ),
                     );
                 }
                 (None, false)
-                    if complex.base != builtin::ANY_TYPE && !any.as_ref().is_some_and(|w| w.lets_in(&attribute.name.0)) =>
+                    if complex.base != builtin::ANY_TYPE
+                        && !any.as_ref().is_some_and(|w| w.lets_in(&attribute.name.0)) =>
                 {
                     let m = "which is not allowed in base type.";
-                    return error(6971, format!("Invalid type definition for type '{label}'. Type contains attribute '{}' {m}", attribute.name.1));
+                    return error(
+                        6971,
+                        format!(
+                            "Invalid type definition for type '{label}'. Type contains attribute '{}' {m}",
+                            attribute.name.1
+                        ),
+                    );
                 }
                 (None, _) => attributes.push(attribute),
             }
@@ -509,7 +618,8 @@ impl Reader {
                 Some(own)
             }
             _ => {
-                let m = "Cannot have more than one group/sequence/choice/all within a restriction or extension.";
+                let m =
+                    "Cannot have more than one group/sequence/choice/all within a restriction or extension.";
                 return error(2369, format!("{m} Location: '{}'.", self.location(at)));
             }
         };
@@ -519,7 +629,9 @@ impl Reader {
         let particle = match (before, own) {
             (None, None) => return Ok(Content::Empty),
             (Some(one), None) | (None, Some(one)) => one,
-            (Some(a), Some(b)) if is_all(&a) || is_all(&b) => return Err(super::misplaced_all(&name_of(name))),
+            (Some(a), Some(b)) if is_all(&a) || is_all(&b) => {
+                return Err(super::misplaced_all(&name_of(name)));
+            }
             (Some(a), Some(b)) => {
                 Particle { min: 1, max: Some(1), term: Term::Group(Compositor::Sequence, vec![a, b]) }
             }
@@ -538,7 +650,9 @@ impl Reader {
 fn consistent(own: &Facets, label: &str) -> Result<()> {
     let [exactly, least, most] = own.length;
     let above = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a > b);
-    let wrong = |number: i32, what: &str| error(number, format!("Invalid type definition for type '{label}', {what}"));
+    let wrong = |number: i32, what: &str| {
+        error(number, format!("Invalid type definition for type '{label}', {what}"))
+    };
     if above(least, most) {
         return wrong(6946, "'minLength' can not be greater than 'maxLength'");
     }
@@ -556,12 +670,23 @@ fn consistent(own: &Facets, label: &str) -> Result<()> {
         let m = "A type may not have both 'minInclusive' and 'minExclusive' or 'maxInclusive' and 'maxExclusive' facets.";
         return error(6996, format!("Invalid type definition for type '{label}'. {m}"));
     }
-    let order = |a: &Option<Scalar>, b: &Option<Scalar>| a.as_ref().zip(b.as_ref()).and_then(|(a, b)| a.order(b));
-    if order(min, max).is_some_and(std::cmp::Ordering::is_gt) || order(min, below).is_some_and(std::cmp::Ordering::is_ge) {
-        return wrong(6951, "'minInclusive' must be less than or equal to 'maxInclusive' and less than 'maxExclusive'");
+    let order =
+        |a: &Option<Scalar>, b: &Option<Scalar>| a.as_ref().zip(b.as_ref()).and_then(|(a, b)| a.order(b));
+    if order(min, max).is_some_and(std::cmp::Ordering::is_gt)
+        || order(min, below).is_some_and(std::cmp::Ordering::is_ge)
+    {
+        return wrong(
+            6951,
+            "'minInclusive' must be less than or equal to 'maxInclusive' and less than 'maxExclusive'",
+        );
     }
-    if order(above_of, below).is_some_and(std::cmp::Ordering::is_gt) || order(above_of, max).is_some_and(std::cmp::Ordering::is_ge) {
-        return wrong(6952, "'minExclusive' must be less than or equal to 'maxExclusive' and less than 'maxInclusive'");
+    if order(above_of, below).is_some_and(std::cmp::Ordering::is_gt)
+        || order(above_of, max).is_some_and(std::cmp::Ordering::is_ge)
+    {
+        return wrong(
+            6952,
+            "'minExclusive' must be less than or equal to 'maxExclusive' and less than 'maxInclusive'",
+        );
     }
     Ok(())
 }

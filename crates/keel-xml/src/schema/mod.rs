@@ -283,7 +283,11 @@ impl Schema {
         if element.block[2] {
             return None;
         }
-        element.members.iter().copied().find(|m| self.elements.get(*m as usize).is_some_and(|e| e.name == *child))
+        element
+            .members
+            .iter()
+            .copied()
+            .find(|m| self.elements.get(*m as usize).is_some_and(|e| e.name == *child))
     }
 
     /// A type by its id; `anyType` for one that is none.
@@ -336,9 +340,8 @@ impl Schema {
     #[must_use]
     pub fn type_shown(&self, id: TypeId) -> SmolStr {
         match self.ty(id) {
-            Type::Simple(Simple { name: Some(name), .. }) | Type::Complex(Complex { name: Some(name), .. }) => {
-                shown(name)
-            }
+            Type::Simple(Simple { name: Some(name), .. })
+            | Type::Complex(Complex { name: Some(name), .. }) => shown(name),
             _ => "(anonymous type)".into(),
         }
     }

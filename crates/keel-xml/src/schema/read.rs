@@ -5,8 +5,8 @@
 
 use super::content::Machine;
 use super::{
-    COMPONENTS_MAX, Compositor, Constraint, Element, ElementId, Key, NESTING_MAX, Namespaces, Particle, Process,
-    Schema, Term, Type, TypeId, Use, Wildcard, XSD, XSI, builtin, shown,
+    COMPONENTS_MAX, Compositor, Constraint, Element, ElementId, Key, NESTING_MAX, Namespaces, Particle,
+    Process, Schema, Term, Type, TypeId, Use, Wildcard, XSD, XSI, builtin, shown,
 };
 use crate::parse::{Source, parse};
 use crate::tree::{Document, Kind, ROOT, is_nc_name};
@@ -123,7 +123,9 @@ impl Reader {
             }
             let attribute = |name: &str| {
                 let found = tree.attributes(root).map(|a| tree.node(a));
-                let found = found.into_iter().find(|a| a.kind == Kind::Attribute && a.name.uri.is_empty() && a.name.local == name);
+                let found = found
+                    .into_iter()
+                    .find(|a| a.kind == Kind::Attribute && a.name.uri.is_empty() && a.name.local == name);
                 found.map(|a| a.text.clone()).unwrap_or_default()
             };
             let target = attribute("targetNamespace");
@@ -136,7 +138,8 @@ impl Reader {
             if !self.schema.namespaces.contains(&target) {
                 self.schema.namespaces.push(target.clone());
             }
-            let qualified = ["elementFormDefault", "attributeFormDefault"].map(|f| attribute(f) == "qualified");
+            let qualified =
+                ["elementFormDefault", "attributeFormDefault"].map(|f| attribute(f) == "qualified");
             let defaults = [attribute("blockDefault"), attribute("finalDefault")];
             // Each has its own copy of the tree only when a text holds several.
             let tree = parse(text, Source::Any, false)?;
@@ -305,11 +308,16 @@ impl Reader {
                             6310,
                             format!(
                                 "Altering existing schema components is not allowed.  There was an attempt to modify an existing XML Schema component, component namespace: '{}' component name: '{}' component kind:{}",
-                                name.0, name.1, space.shown()
+                                name.0,
+                                name.1,
+                                space.shown()
                             ),
                         );
                     }
-                    return error(2302, format!("The name \"{}\" has already been defined in this scope.", name.1));
+                    return error(
+                        2302,
+                        format!("The name \"{}\" has already been defined in this scope.", name.1),
+                    );
                 }
                 self.count(1)?;
                 self.announce(space, name, at);
@@ -393,7 +401,12 @@ impl Reader {
             None | Some((_, State::Done)) => Ok(()),
             Some((at, State::Underway)) => {
                 let name = self.attribute(at, "name").unwrap_or_default();
-                error(6953, format!("Invalid type definition for type '{name}', recursive type definitions are not allowed"))
+                error(
+                    6953,
+                    format!(
+                        "Invalid type definition for type '{name}', recursive type definitions are not allowed"
+                    ),
+                )
             }
             Some((at, State::Open)) => {
                 self.types.insert(id, (at, State::Underway));
@@ -445,7 +458,12 @@ impl Reader {
             Type::Simple(_) => Ok(id),
             Type::Complex(_) => {
                 let element = self.local(at);
-                error(2317, format!("The base type \"{written}\" defined on XSD element \"{element}\" is not a simple type."))
+                error(
+                    2317,
+                    format!(
+                        "The base type \"{written}\" defined on XSD element \"{element}\" is not a simple type."
+                    ),
+                )
             }
         }
     }
@@ -471,7 +489,10 @@ impl Reader {
         let inline = self.child(at, &["simpleType", "complexType"]);
         let ty = match (self.attribute(at, "type"), inline) {
             (Some(_), Some(_)) => {
-                let m = format!("Element or attribute type specified more than once. Location: '{}'.", self.location(at));
+                let m = format!(
+                    "Element or attribute type specified more than once. Location: '{}'.",
+                    self.location(at)
+                );
                 return error(2305, m);
             }
             (Some(written), None) => self.type_named(at, &written)?,
@@ -482,7 +503,8 @@ impl Reader {
             },
         };
         let block = self.attribute(at, "block").unwrap_or_else(|| self.default_of(at, 0));
-        let block = ["extension", "restriction", "substitution"].map(|b| block == "#all" || block.split(' ').any(|w| w == b));
+        let block = ["extension", "restriction", "substitution"]
+            .map(|b| block == "#all" || block.split(' ').any(|w| w == b));
         let mut element = Element {
             name,
             ty,
@@ -574,7 +596,8 @@ impl Reader {
     fn raw(&self, at: At, name: &str) -> Option<SmolStr> {
         let tree = self.tree(at);
         let mut own = tree.attributes(at.node).map(|a| tree.node(a));
-        own.find(|a| a.kind == Kind::Attribute && a.name.uri.is_empty() && a.name.local == name).map(|a| a.text.clone())
+        own.find(|a| a.kind == Kind::Attribute && a.name.uri.is_empty() && a.name.local == name)
+            .map(|a| a.text.clone())
     }
 
     /// Whether a type comes from a built-in one.
@@ -660,11 +683,13 @@ impl Reader {
 
     fn element_referred(&self, at: At, written: &str) -> Result<ElementId> {
         if self.attribute(at, "name").is_some() {
-            let m = format!("Cannot have both a 'name' and 'ref' attribute. Location: '{}'.", self.location(at));
+            let m =
+                format!("Cannot have both a 'name' and 'ref' attribute. Location: '{}'.", self.location(at));
             return error(2360, m);
         }
         if self.attribute(at, "type").is_some() {
-            let m = format!("Cannot have both 'type' and 'ref' attributes. Location: '{}'.", self.location(at));
+            let m =
+                format!("Cannot have both 'type' and 'ref' attributes. Location: '{}'.", self.location(at));
             return error(2387, m);
         }
         let name = self.resolve(at, written)?;
@@ -695,13 +720,19 @@ impl Reader {
         let at = self.global(Space::Group, name)?;
         let key = (Space::Group, name.clone());
         if self.open.contains(&key) {
-            let m = format!("Invalid group definition for group '{}', recursive group definitions are not allowed", name.1);
+            let m = format!(
+                "Invalid group definition for group '{}', recursive group definitions are not allowed",
+                name.1
+            );
             return error(6954, m);
         }
         self.open.push(key);
         let parts = self.children(at);
         let [only] = parts.as_slice() else {
-            return error(6959, "Invalid definition, top level group definitions can not have model groups as siblings");
+            return error(
+                6959,
+                "Invalid definition, top level group definitions can not have model groups as siblings",
+            );
         };
         let group = self.particle(*only)?;
         self.open.pop();
@@ -753,14 +784,20 @@ impl Reader {
                     return error(2366, format!("\"{}\" has a circular definition.", name.1));
                 }
                 let Some([extended, restricted]) = self.schema.derivation(ty, element.ty) else {
-                    return error(2322, "The element type is not a subclass of the substitution group's head");
+                    return error(
+                        2322,
+                        "The element type is not a subclass of the substitution group's head",
+                    );
                 };
-                let old = |name: &Key| self.globals.get(&(Space::Element, name.clone())).is_some_and(|at| at.document < known);
+                let old = |name: &Key| {
+                    self.globals.get(&(Space::Element, name.clone())).is_some_and(|at| at.document < known)
+                };
                 if known > 0 && old(&element.name) && !old(&name) {
                     let m = "SQL Server does not currently permit additions to existing substitution groups via ALTER XML SCHEMA COLLECTION.";
                     return error(6925, format!("Invalid definition for element '{}'. {m}", name.1));
                 }
-                let blocked = (extended && element.block[0]) || (restricted && element.block[1]) || element.block[2];
+                let blocked =
+                    (extended && element.block[0]) || (restricted && element.block[1]) || element.block[2];
                 head = element.head;
                 if !blocked {
                     self.schema.elements[of as usize].members.push(id as ElementId);

@@ -46,7 +46,9 @@ pub fn find(number: u32) -> Option<Arc<Registered>> {
 /// The schema of a number. Error 6327 when it is gone.
 pub fn schema(number: u32) -> Result<Arc<Schema>> {
     let found = find(number).and_then(|r| r.schema());
-    found.ok_or_else(|| XmlError::new(6327, format!("The specified xml schema collection ID is not valid: {number}")))
+    found.ok_or_else(|| {
+        XmlError::new(6327, format!("The specified xml schema collection ID is not valid: {number}"))
+    })
 }
 
 impl Registered {
@@ -65,7 +67,9 @@ impl Registered {
     /// What its documents compile to; none when they do not any more.
     #[must_use]
     pub fn schema(&self) -> Option<Arc<Schema>> {
-        self.compiled.get_or_init(|| read::read(&self.documents, self.documents.len()).ok().map(Arc::new)).clone()
+        self.compiled
+            .get_or_init(|| read::read(&self.documents, self.documents.len()).ok().map(Arc::new))
+            .clone()
     }
 }
 

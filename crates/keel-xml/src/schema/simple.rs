@@ -136,7 +136,9 @@ impl Schema {
                 }
                 Value { items, atomic: *item }
             }
-            Variety::Union(members) => members.iter().find_map(|m| self.value_within(*m, &text, depth + 1))?,
+            Variety::Union(members) => {
+                members.iter().find_map(|m| self.value_within(*m, &text, depth + 1))?
+            }
         };
         self.facets_hold(simple, &value, &text).then_some(value)
     }
@@ -235,7 +237,10 @@ pub(super) fn bounds_hold(facets: &Facets, item: &Scalar) -> bool {
         bound.as_ref().is_none_or(|b| item.order(b).is_some_and(wanted))
     };
     let [min, above, max, below] = &facets.bounds;
-    holds(min, Ordering::is_ge) && holds(above, Ordering::is_gt) && holds(max, Ordering::is_le) && holds(below, Ordering::is_lt)
+    holds(min, Ordering::is_ge)
+        && holds(above, Ordering::is_gt)
+        && holds(max, Ordering::is_le)
+        && holds(below, Ordering::is_lt)
 }
 
 fn digits_hold(facets: &Facets, item: &Scalar) -> bool {

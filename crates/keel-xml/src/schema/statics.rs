@@ -56,9 +56,11 @@ impl Schema {
             Term::Element(e) => self.of_element(*e, wanted, found),
             Term::Any(w) => self.of_wildcard(&w.namespaces, w.process, wanted, found),
             Term::Group(super::Compositor::Choice, parts) => {
-                let ranges: Vec<Range> = parts.iter().map(|part| self.occurrences(part, wanted, found)).collect();
+                let ranges: Vec<Range> =
+                    parts.iter().map(|part| self.occurrences(part, wanted, found)).collect();
                 let least = ranges.iter().map(|r| r.0).min().unwrap_or(0);
-                let most = ranges.iter().fold(Some(0), |most, r| most.zip(r.1).map(|(a, b): (u32, u32)| a.max(b)));
+                let most =
+                    ranges.iter().fold(Some(0), |most, r| most.zip(r.1).map(|(a, b): (u32, u32)| a.max(b)));
                 (least, most)
             }
             Term::Group(_, parts) => parts.iter().fold((0u32, Some(0u32)), |(least, most), part| {
@@ -89,16 +91,24 @@ impl Schema {
         }
     }
 
-    fn of_wildcard(&self, namespaces: &Namespaces, process: Process, wanted: Wanted<'_>, found: &mut Found) -> Range {
+    fn of_wildcard(
+        &self,
+        namespaces: &Namespaces,
+        process: Process,
+        wanted: Wanted<'_>,
+        found: &mut Found,
+    ) -> Range {
         let wildcard = super::Wildcard { namespaces: namespaces.clone(), process };
         if wanted.0.is_some_and(|uri| !wildcard.lets_in(uri)) {
             return (0, Some(0));
         }
         let before = (found.elements.len(), found.untyped);
         if process != Process::Skip {
-            found.elements.extend(self.globals(wanted).into_iter().filter(|e| {
-                self.elements.get(*e as usize).is_some_and(|e| wildcard.lets_in(&e.name.0))
-            }));
+            found.elements.extend(
+                self.globals(wanted)
+                    .into_iter()
+                    .filter(|e| self.elements.get(*e as usize).is_some_and(|e| wildcard.lets_in(&e.name.0))),
+            );
         }
         if process != Process::Strict {
             found.untyped = true;

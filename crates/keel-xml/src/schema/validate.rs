@@ -183,7 +183,10 @@ impl<'a> Validator<'a> {
             (None, None) if lax => (builtin::ANY_TYPE, None),
             (None, _) => return self.fail(6913, format!("Declaration not found for element '{label}'.")),
             (Some(e), _) if e.is_abstract => {
-                return self.fail(6934, format!("Element '{label}' requires substitution, because it was defined as abstract."));
+                return self.fail(
+                    6934,
+                    format!("Element '{label}' requires substitution, because it was defined as abstract."),
+                );
             }
             (Some(e), None) => (e.ty, e.constraint.as_ref()),
             (Some(e), Some(ty)) => {
@@ -191,9 +194,9 @@ impl<'a> Validator<'a> {
                     Type::Complex(c) => c.block,
                     Type::Simple(_) => [false; 2],
                 };
-                let allowed = schema.derivation(ty, e.ty).is_some_and(|how| {
-                    (0..2).all(|i| !how[i] || !(e.block[i] || block[i]))
-                });
+                let allowed = schema
+                    .derivation(ty, e.ty)
+                    .is_some_and(|how| (0..2).all(|i| !how[i] || !(e.block[i] || block[i])));
                 if !allowed {
                     let m = format!(
                         "Invalid cast for element '{label}' from type '{}' to type '{}'.",
@@ -239,12 +242,20 @@ impl<'a> Validator<'a> {
     }
 
     /// What is in an element, or that nothing is.
-    fn inside(&mut self, id: u32, nil: bool, label: &str, content: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    fn inside(
+        &mut self,
+        id: u32,
+        nil: bool,
+        label: &str,
+        content: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         if !nil {
             return content(self);
         }
         if self.from.children(id).any(|c| matches!(self.from.node(c).kind, Kind::Element | Kind::Text)) {
-            let m = format!("Element '{label}' must not have character or element children, because xsi:nil was set to true.");
+            let m = format!(
+                "Element '{label}' must not have character or element children, because xsi:nil was set to true."
+            );
             return self.fail(6918, m);
         }
         Ok(())
@@ -273,7 +284,8 @@ impl<'a> Validator<'a> {
             match node.kind {
                 Kind::Text if mixed || is_blank(node) => self.to.text(node.text.clone()),
                 Kind::Text => {
-                    return self.fail(6924, format!("Text '{}' found in attribute-only content model.", node.text));
+                    return self
+                        .fail(6924, format!("Text '{}' found in attribute-only content model.", node.text));
                 }
                 _ => {
                     self.path.push(format_smolstr!("/*:{}[1]", node.name.local));
@@ -293,7 +305,10 @@ impl<'a> Validator<'a> {
                 Kind::Text => text.push_str(&node.text),
                 Kind::Element => {
                     self.path.push(format_smolstr!("/*:{}[1]", node.name.local));
-                    return self.fail(6912, format!("Element '{}' found in text only content model.", shown(&key(&node.name))));
+                    return self.fail(
+                        6912,
+                        format!("Element '{}' found in text only content model.", shown(&key(&node.name))),
+                    );
                 }
                 _ => notes.push(child),
             }
@@ -348,7 +363,9 @@ impl<'a> Validator<'a> {
     /// Notes identifiers and references to them.
     fn identify(&mut self, ty: TypeId, kept: &SmolStr, label: &str, behind: &str) -> Result<()> {
         if self.is_derived(ty, "ID") && self.ids.insert(kept.clone(), ()).is_some() {
-            let m = format!("ID constraint check failed. Found attribute named '{label}' with duplicate ID value '{kept}'.");
+            let m = format!(
+                "ID constraint check failed. Found attribute named '{label}' with duplicate ID value '{kept}'."
+            );
             return self.fail_at(6930, m, behind);
         }
         let item = match self.schema.ty(ty) {
@@ -385,7 +402,11 @@ impl<'a> Validator<'a> {
                     match schema.attributes.get(&own) {
                         Some(declared) if process != Process::Skip => Some(declared),
                         _ if process == Process::Strict && own.0 != XML_NAMESPACE => {
-                            return self.fail_at(6905, format!("Attribute '{label}' is not permitted in this context."), &behind);
+                            return self.fail_at(
+                                6905,
+                                format!("Attribute '{label}' is not permitted in this context."),
+                                &behind,
+                            );
                         }
                         _ => None,
                     }
@@ -393,7 +414,11 @@ impl<'a> Validator<'a> {
                 // White space and languages are told of any element.
                 None if own.0 == XML_NAMESPACE && matches!(own.1.as_str(), "space" | "lang" | "base") => None,
                 None => {
-                    return self.fail_at(6905, format!("Attribute '{label}' is not permitted in this context."), &behind);
+                    return self.fail_at(
+                        6905,
+                        format!("Attribute '{label}' is not permitted in this context."),
+                        &behind,
+                    );
                 }
             };
             let Some(declared) = found else {
@@ -418,7 +443,8 @@ impl<'a> Validator<'a> {
                 continue;
             }
             if declared.required {
-                return self.fail(6906, format!("Required attribute '{}' is missing.", shown(&declared.name)));
+                return self
+                    .fail(6906, format!("Required attribute '{}' is missing.", shown(&declared.name)));
             }
             if let Some(c) = &declared.constraint {
                 let (uri, local) = declared.name.clone();
@@ -437,7 +463,8 @@ impl<'a> Validator<'a> {
         }
         loop {
             let found = self.from.attributes(id).map(|a| self.from.node(a));
-            let mut found = found.filter(|a| a.kind == Kind::Namespace && !a.name.local.is_empty() && a.text == *uri);
+            let mut found =
+                found.filter(|a| a.kind == Kind::Namespace && !a.name.local.is_empty() && a.text == *uri);
             if let Some(found) = found.next() {
                 return found.name.local.clone();
             }
@@ -481,7 +508,12 @@ impl<'a> Validator<'a> {
             let against = match machine.step(self.schema, &mut run, &own) {
                 Step::Took(Takes::Element(e)) => Against::Declaration(e),
                 Step::Took(Takes::Any(w)) => Against::Process(w.process),
-                Step::Twice => return self.fail(6911, format!("Found duplicate element '{}' in all content model.", shown(&own))),
+                Step::Twice => {
+                    return self.fail(
+                        6911,
+                        format!("Found duplicate element '{}' in all content model.", shown(&own)),
+                    );
+                }
                 Step::Unexpected => return self.unexpected(machine, &run, &own),
             };
             self.element(child, against)?;
@@ -499,7 +531,11 @@ impl<'a> Validator<'a> {
             .expected(run)
             .iter()
             .map(|t| match t {
-                Takes::Element(e) => self.schema.elements.get(*e as usize).map_or_else(String::new, |e| shown(&e.name).to_string()),
+                Takes::Element(e) => self
+                    .schema
+                    .elements
+                    .get(*e as usize)
+                    .map_or_else(String::new, |e| shown(&e.name).to_string()),
                 Takes::Any(w) => w.shown(),
             })
             .collect();
@@ -527,7 +563,9 @@ impl<'a> Validator<'a> {
             return Ok(());
         }
         if c.fixed && elements {
-            let m = format!("The element '{label}' is mixed content with a fixed value and therefore not allowed to have element content.");
+            let m = format!(
+                "The element '{label}' is mixed content with a fixed value and therefore not allowed to have element content."
+            );
             return self.fail(6939, m);
         }
         if c.fixed && self.from.string(id) != c.text {

@@ -9,7 +9,8 @@ use keel_types::SqlType;
 use std::sync::Arc;
 
 /// Permissions on a collection.
-const ON_COLLECTION: &[&str] = &["VIEW DEFINITION", "ALTER", "CONTROL", "TAKE OWNERSHIP", "EXECUTE", "REFERENCES"];
+const ON_COLLECTION: &[&str] =
+    &["VIEW DEFINITION", "ALTER", "CONTROL", "TAKE OWNERSHIP", "EXECUTE", "REFERENCES"];
 
 impl Picture {
     /// All collections by id.
@@ -38,7 +39,8 @@ impl Picture {
         }
         let id = collection.collection_id;
         self.xml_collections.insert(id, collection);
-        let tables: Vec<ObjectId> = self.tables.values().filter(|t| uses(t, id)).map(|t| t.object_id).collect();
+        let tables: Vec<ObjectId> =
+            self.tables.values().filter(|t| uses(t, id)).map(|t| t.object_id).collect();
         for table in tables {
             if let Some(mut def) = self.tables.get(&table).cloned() {
                 self.current_xml(&mut def);
@@ -96,7 +98,9 @@ impl Picture {
     pub(super) fn see_xml_collections(&mut self, token: Option<&Token>, all: &Picture) {
         self.xml_collections.retain(|id, _| {
             let on = SecurableRef::XmlCollection(*id);
-            let permits = |token: &Token| ON_COLLECTION.iter().any(|name| all.permits(token, name, on) == Verdict::Allowed);
+            let permits = |token: &Token| {
+                ON_COLLECTION.iter().any(|name| all.permits(token, name, on) == Verdict::Allowed)
+            };
             token.is_some_and(permits)
         });
     }

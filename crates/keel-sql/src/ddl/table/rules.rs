@@ -107,7 +107,8 @@ fn fixed_bytes(ty: SqlType) -> usize {
             | SqlType::Text
             | SqlType::NText
             | SqlType::Image
-            | SqlType::Xml | SqlType::TypedXml(_)
+            | SqlType::Xml
+            | SqlType::TypedXml(_)
             | SqlType::SqlVariant
             | SqlType::HierarchyId
             | SqlType::Geometry

@@ -90,7 +90,12 @@ pub fn create_for_select_into(
 }
 
 /// Error 458 for typed xml whose collection is not the new table's database's. A temporary table may have its session's.
-fn of_same_database(runner: &Runner<'_>, place: &Place, c: &keel_query::ColumnMeta, local: bool) -> Result<()> {
+fn of_same_database(
+    runner: &Runner<'_>,
+    place: &Place,
+    c: &keel_query::ColumnMeta,
+    local: bool,
+) -> Result<()> {
     let Some(of) = c.ty.xml_schema() else { return Ok(()) };
     let entry = if local { runner.info.current_database() } else { Arc::clone(&place.entry) };
     let picture = runner.info.picture(&entry);
