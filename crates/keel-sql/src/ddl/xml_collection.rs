@@ -67,7 +67,7 @@ impl Runner<'_> {
     /// The text of the documents: a constant or a variable, of a string type or untyped xml.
     fn schema_text(&mut self, program: &Arc<Program>, frame: &mut Frame, e: &ast::Expr) -> Result<String> {
         let (value, ty) = self.eval_typed(program, frame, &Unit::expr(e.clone(), None))?;
-        if value == Value::Null {
+        if matches!(value, Value::Null) {
             return Err(errors::xml_collection_null());
         }
         if !(ty.is_string() || ty == SqlType::Xml) {

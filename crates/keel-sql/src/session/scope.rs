@@ -689,22 +689,7 @@ impl BindScope for Scope<'_> {
     }
 
     fn xml_type(&self, name: &ast::ObjectName, document: bool) -> Result<SqlType> {
-        let missing = || keel_query::errors::no_xml_collection(&name.name.text);
-        let entry = self.entry(None).ok_or_else(missing)?;
-        self.note_catalog(entry.id);
-        let picture = self.info.picture(&entry);
-        let found = self.collection_in(&entry, &picture, name).ok_or_else(missing)?;
-        if self.identity.object_id == 0 {
-            let on = crate::catalog::SecurableRef::XmlCollection(found.collection_id);
-            let may =
-                ["EXECUTE", "REFERENCES"].iter().any(|permission| self.info.may(&entry, permission, on));
-            if !may {
-                let schema = picture.schema_name(found.schema_id).unwrap_or_default();
-                return Err(errors::permission_denied("EXECUTE", &found.name, entry.name(), &schema));
-            }
-        }
-        let (collection, version) = (found.collection_id, found.version());
-        Ok(SqlType::TypedXml(keel_types::XmlSchema { collection, version, document }))
+        self.typed_xml(name, document)
     }
 
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<SqlType> {

@@ -21,6 +21,7 @@
 
 pub mod builtin;
 pub mod content;
+mod declare;
 mod define;
 pub mod lexical;
 pub mod read;
