@@ -67,6 +67,13 @@ const LISTS: [(&str, &str); 3] = [("NMTOKENS", "NMTOKEN"), ("IDREFS", "IDREF"), 
 /// Number of built-in types: ids from here on are a collection's own.
 pub const COUNT: TypeId = (TYPES.len() + LISTS.len() + 2) as TypeId;
 
+/// The number of a built-in type, which is the same in all collections; that of `anySimpleType` for a name that is none.
+#[must_use]
+pub fn number(name: &str) -> TypeId {
+    let names = TYPES.iter().map(|t| t.0).chain(LISTS.iter().map(|l| l.0));
+    names.into_iter().position(|n| n == name).map_or(ANY_SIMPLE, |at| at as TypeId + 2)
+}
+
 /// Whatever there is.
 #[must_use]
 pub fn anything(process: Process) -> Wildcard {

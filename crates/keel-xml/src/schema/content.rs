@@ -10,7 +10,7 @@ use crate::{Result, XmlError};
 use std::collections::BTreeSet;
 
 /// Terminals and splits a machine may have; more is error 6998.
-const PLACES_MAX: usize = 20_000;
+const PLACES_MAX: usize = 5_000;
 /// Steps that looking for ambiguity may take.
 const CHECKS_MAX: usize = 4_000_000;
 

@@ -3,7 +3,7 @@
 use super::read::{At, Reader, Space, error, unsupported};
 use super::{
     Compositor, Constraint, Element, ElementId, Key, NESTING_MAX, Namespaces, Particle, Process, Term, Type,
-    TypeId, Wildcard, XSD, builtin,
+    TypeId, Wildcard, builtin,
 };
 use crate::Result;
 use crate::tree::Kind;
@@ -144,8 +144,7 @@ impl Reader {
 
     /// Whether a type comes from a built-in one.
     pub(super) fn is_derived(&self, ty: TypeId, from: &str) -> bool {
-        let from = self.schema.type_names.get(&(XSD.into(), from.into()));
-        from.is_some_and(|from| self.schema.derivation(ty, *from).is_some())
+        self.schema.derivation(ty, builtin::number(from)).is_some()
     }
 
     // ---- particles ----

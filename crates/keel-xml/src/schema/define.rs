@@ -78,6 +78,10 @@ impl Reader {
             );
         };
         let label = name_of(name.as_ref());
+        if matches!(of.variety, Variety::Union(_)) {
+            let m = "SQL Server does not currently support restriction of union types.";
+            return error(6910, format!("XML Validation: Invalid definition for type '{label}'. {m}"));
+        }
         let mut simple = Simple { name, base, ..of.clone() };
         let (mut patterns, mut enumeration) = (Vec::new(), Vec::new());
         let mut own = Facets::default();
@@ -189,7 +193,7 @@ impl Reader {
     fn list(&mut self, at: At, name: Option<Key>) -> Result<Simple> {
         let item = self.base_simple(at, "itemType", 2393)?;
         let refused = match self.schema.ty(item) {
-            Type::Simple(s) => matches!(s.variety, Variety::List(_)) || self.is_derived(item, "ID"),
+            Type::Simple(s) => self.has_list(s) || self.is_derived(item, "ID"),
             Type::Complex(_) => {
                 return error(
                     2367,
@@ -222,6 +226,7 @@ impl Reader {
         for child in self.children(at) {
             members.push(self.anonymous(child)?);
         }
+        let members = self.flat(members)?;
         if members.is_empty() {
             let m = format!(
                 "Either a memberType attribute or a simpleType child must be present. Location: '{}'.",
@@ -244,6 +249,35 @@ impl Reader {
             white_space: WhiteSpace::Preserve,
             facets: Facets::default(),
         })
+    }
+
+    /// Whether a type is a list, or a union with one.
+    fn has_list(&self, simple: &Simple) -> bool {
+        let is_list = |s: &Simple| matches!(s.variety, Variety::List(_));
+        match &simple.variety {
+            Variety::Union(members) => {
+                members.iter().any(|m| matches!(self.schema.ty(*m), Type::Simple(s) if is_list(s)))
+            }
+            _ => is_list(simple),
+        }
+    }
+
+    /// The members of a union, those of unions among them in their place, each once.
+    fn flat(&mut self, members: Vec<TypeId>) -> Result<Vec<TypeId>> {
+        let mut all: Vec<TypeId> = Vec::new();
+        for member in members {
+            let own = match self.schema.ty(member) {
+                Type::Simple(Simple { variety: Variety::Union(inner), .. }) => inner.clone(),
+                _ => vec![member],
+            };
+            self.count(own.len())?;
+            for member in own {
+                if !all.contains(&member) {
+                    all.push(member);
+                }
+            }
+        }
+        Ok(all)
     }
 
     // ---- attributes ----

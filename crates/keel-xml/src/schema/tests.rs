@@ -251,6 +251,18 @@ fn hostile_schemas_end() {
         ));
     }
     assert!(of(&chain, "<a/>").starts_with("schema"));
+    let mut unions = String::from(
+        r#"<xs:simpleType name="u0"><xs:union memberTypes="xs:int xs:date"/></xs:simpleType><xs:element name="e" type="u29"/>"#,
+    );
+    for i in 1..30 {
+        unions.push_str(&format!(
+            r#"<xs:simpleType name="u{i}"><xs:union memberTypes="u{0} u{0}"/></xs:simpleType>"#,
+            i - 1
+        ));
+    }
+    assert!(of(&unions, "<e>x</e>").starts_with("6926"));
+    let lists = r#"<xs:simpleType name="l"><xs:list itemType="xs:int"/></xs:simpleType><xs:simpleType name="u"><xs:union memberTypes="l xs:date"/></xs:simpleType><xs:simpleType name="m"><xs:list itemType="u"/></xs:simpleType>"#;
+    assert!(of(lists, "<e/>").starts_with("schema 6978"));
     let pattern = r#"<xs:element name="p"><xs:simpleType><xs:restriction base="xs:string"><xs:pattern value="(((a{1000}){1000}){1000})"/></xs:restriction></xs:simpleType></xs:element>"#;
     assert!(of(pattern, "<p/>").starts_with("schema 6945"));
 }

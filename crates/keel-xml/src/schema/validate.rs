@@ -356,8 +356,7 @@ impl<'a> Validator<'a> {
     }
 
     fn is_derived(&self, ty: TypeId, from: &str) -> bool {
-        let from = self.schema.type_names.get(&(super::XSD.into(), from.into()));
-        from.is_some_and(|from| self.schema.derivation(ty, *from).is_some())
+        self.schema.derivation(ty, builtin::number(from)).is_some()
     }
 
     /// Notes identifiers and references to them.
