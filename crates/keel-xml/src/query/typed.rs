@@ -82,7 +82,7 @@ impl Checker<'_> {
             _ => None,
         };
         match (&from.what, step.axis, wanted) {
-            (What::Document, Axis::Child, Some(wanted)) => self.from_root(schema, document, wanted).map(Some),
+            (What::Document, Axis::Child, Some(wanted)) => self.top_step(schema, document, wanted).map(Some),
             (What::Document | What::Anything, Axis::Descendant | Axis::Child, Some(wanted)) => {
                 let roots: Vec<TypeId> = schema.elements.iter().filter(|e| e.global).map(|e| e.ty).collect();
                 let mut found = schema.descendants(&roots, wanted);
@@ -95,13 +95,13 @@ impl Checker<'_> {
                 Ok(Some(Type { what: What::Anything, often: Often::Many }))
             }
             (What::Declared(_), Axis::Itself, None) if step.test == Test::Node => Ok(Some(from.clone())),
-            (What::Declared(typed), _, _) => self.from_elements(schema, from, typed, step, wanted),
+            (What::Declared(typed), _, _) => self.element_step(schema, from, typed, step, wanted),
             _ => Ok(None),
         }
     }
 
     /// The top level: one element of a document, any number of content.
-    fn from_root(&self, schema: &Schema, document: bool, wanted: Wanted<'_>) -> Result<Type> {
+    fn top_step(&self, schema: &Schema, document: bool, wanted: Wanted<'_>) -> Result<Type> {
         let elements = schema.globals(wanted);
         if elements.is_empty() {
             return Err(self.error(2260, &format!("There is no element named '{}'", name_text(wanted))));
@@ -115,7 +115,7 @@ impl Checker<'_> {
         Ok(Type { what: declared(schema, elements), often })
     }
 
-    fn from_elements(
+    fn element_step(
         &self,
         schema: &Schema,
         from: &Type,

@@ -64,6 +64,7 @@ pub fn shown(key: &Key) -> SmolStr {
 
 /// A type.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "there are few, and most are simple")]
 pub enum Type {
     /// Text.
     Simple(Simple),

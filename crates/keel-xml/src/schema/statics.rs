@@ -59,8 +59,7 @@ impl Schema {
                 let ranges: Vec<Range> =
                     parts.iter().map(|part| self.occurrences(part, wanted, found)).collect();
                 let least = ranges.iter().map(|r| r.0).min().unwrap_or(0);
-                let most =
-                    ranges.iter().fold(Some(0), |most, r| most.zip(r.1).map(|(a, b): (u32, u32)| a.max(b)));
+                let most = ranges.iter().try_fold(0u32, |most, r| r.1.map(|n| most.max(n)));
                 (least, most)
             }
             Term::Group(_, parts) => parts.iter().fold((0u32, Some(0u32)), |(least, most), part| {
