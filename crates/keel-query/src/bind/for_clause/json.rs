@@ -195,6 +195,7 @@ fn json_row(columns: &[Column], values: &[Value], nulls: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use keel_types::SqlType;
 
     fn c(name: &str) -> Column {
         Column { name: name.into(), ty: SqlType::Int, raw: false }
