@@ -2,8 +2,8 @@
 //!
 //! A particle becomes a small program (`Split`, terminals, `Match`), run by keeping all places where it may be: no backtracking,
 //! and because the product (and so [`Machine::build`]) refuses ambiguous models, all those places are of one particle. A single
-//! element or wildcard that repeats counts itself; a repeated group is written out as often as it must and may stand, as far as
-//! [`PLACES_MAX`] allows.
+//! element or wildcard that repeats counts itself; a repeated group is written out as often as it must and may stand, up to
+//! a few thousand places.
 
 use super::{Compositor, ElementId, Key, Particle, Schema, Term, Wildcard};
 use crate::{Result, XmlError};
