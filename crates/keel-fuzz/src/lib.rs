@@ -14,6 +14,7 @@
 //! | `execute` | T-SQL text, executed by an engine in memory |
 //! | `shapes` | values of geometry, geography and hierarchyid, in every form |
 //! | `xml` | a document and a query of xml |
+//! | `schemas` | an XML schema and an instance |
 //!
 //! The functions are here, and not in the fuzzer's own crate (`fuzz/` at the top of the repository, which needs a nightly
 //! compiler), so that the tests run every one of them over its seeds and over mutations of these with the stable compiler:
@@ -61,6 +62,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "execute", run: execute::run, seeds: scripts::batches, is_text: true },
     Target { name: "shapes", run: shapes::run, seeds: shapes::seeds, is_text: false },
     Target { name: "xml", run: xml::run, seeds: xml::seeds, is_text: false },
+    Target { name: "schemas", run: xml::run_schema, seeds: xml::schema_seeds, is_text: false },
 ];
 
 /// `bytes` without its first byte, and that byte modulo `kinds`: which of several decoders the rest is for.

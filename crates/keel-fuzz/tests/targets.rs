@@ -61,6 +61,11 @@ fn shapes() {
 }
 
 #[test]
+fn schemas() {
+    check("schemas", 200, 2_000);
+}
+
+#[test]
 fn xml() {
     check("xml", 100, 500);
 }

@@ -161,7 +161,10 @@ impl Writer {
                     let _ = write!(self.out, "{n}");
                 }
                 TypeArg::Max => self.put("max"),
-                TypeArg::Name(name) => self.object(name),
+                TypeArg::Collection { document, name } => {
+                    self.put(if *document { "DOCUMENT " } else { "CONTENT " });
+                    self.object(name);
+                }
             }
         }
         self.put(")");

@@ -156,6 +156,8 @@ errors! {
     search_type(ty: keel_types::SqlType) = (30009, 16, 1, "The argument data type '{ty}' specified for the full-text query is not valid. Allowed data types are char, varchar, nchar, nvarchar.");
     /// 491
     bulk_without_alias() = (491, 16, 1, "A correlation name must be specified for the bulk rowset in the from clause.");
+    /// 6314
+    no_xml_collection(name: &str) = (6314, 16, 1, "Collection specified does not exist in metadata : '{name}'");
     /// 305
     incomparable_xml() = (305, 16, 1, "The XML data type cannot be compared or sorted, except when using the IS NULL operator.");
     /// 249

@@ -22,6 +22,7 @@
 //! | [`tvf`], [`openxml`] | functions in FROM: of the server, and over prepared documents |
 //! | [`work`] | working memory of statements and the files behind it |
 //! | [`usage`] | counters of what indexes are used for |
+//! | [`xml`], [`xml_collection`] | methods of xml; schema collections |
 //! | [`errors`] | the product's errors of this layer |
 //!
 //! Deliberately absent: transactions' boundaries, procedural T-SQL, DDL, plan caching (the session layer's), and
@@ -54,6 +55,7 @@ pub mod tvf;
 pub mod usage;
 pub mod work;
 pub mod xml;
+pub mod xml_collection;
 
 pub use bind::deduce::deduced;
 pub use bind::policy::check_predicate;

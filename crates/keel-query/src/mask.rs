@@ -212,7 +212,7 @@ fn supports(function: &str, ty: SqlType) -> bool {
     use SqlType as T;
     match function {
         "random" => is_number(ty),
-        "email" | "partial" => ty.is_string() && ty != T::Xml,
+        "email" | "partial" => ty.is_string() && !ty.is_xml(),
         "datetime" => matches!(
             ty,
             T::Date | T::Time(_) | T::DateTime | T::SmallDateTime | T::DateTime2(_) | T::DateTimeOffset(_)
@@ -347,7 +347,7 @@ fn hidden(ty: SqlType, value: &Value) -> Value {
             }
             _ => Value::Null,
         },
-        T::Xml => Value::str("<masked />"),
+        T::Xml | T::TypedXml(_) => Value::str("<masked />"),
         T::Bit => Value::Bit(false),
         T::Money | T::SmallMoney => Value::Money(0),
         T::Real | T::Float => Value::Float(0.0),

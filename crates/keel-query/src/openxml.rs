@@ -145,7 +145,7 @@ impl OpenXml {
         flags: Flags,
         watch: &mut xml::Watch<'_>,
     ) -> Result<Vec<Vec<Value>>> {
-        let tree = xml::tree(&prepared.text)?;
+        let tree = xml::tree(&prepared.text, None)?;
         let rows = Pattern::new(pattern, &prepared.namespaces)?.nodes(&root(tree.clone()), watch)?;
         let Some(patterns) = &self.patterns else {
             return edges(&tree, &rows, watch);
@@ -311,7 +311,7 @@ impl Taker {
         };
         let patterns = texts.iter().map(|t| Pattern::new(t, namespaces)).collect::<Result<Vec<_>>>()?;
         let cast = cast::explicit(SqlType::NVarChar(Length::Max), column.ty)?;
-        Ok(Taker { patterns, cast, xml: column.ty == SqlType::Xml })
+        Ok(Taker { patterns, cast, xml: column.ty.is_xml() })
     }
 
     fn take(&self, row: &NodeRef, watch: &mut xml::Watch<'_>) -> Result<Value> {

@@ -440,6 +440,11 @@ pub trait BindScope {
     fn disabled_passes(&self) -> &[crate::plan::rewrite::Pass] {
         &[]
     }
+    /// `xml(collection)`. Error 6314 when there is none of this name.
+    fn xml_type(&self, name: &keel_parser::ast::ObjectName, document: bool) -> Result<SqlType> {
+        let _ = document;
+        Err(crate::errors::no_xml_collection(name.name.as_str()))
+    }
     /// Type of a user-defined type name (`sysname`, alias types).
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<SqlType> {
         let _ = schema;

@@ -12,20 +12,43 @@ use keel_types::{SqlError, SqlType, Value, cast};
 use keel_xml::modify::Statement;
 use keel_xml::parse::{Source, parse};
 use keel_xml::query::atom::{Atom, AtomType};
-use keel_xml::query::{Item, Items, NodeRef, Query, Run};
+use keel_xml::query::{Context, Item, Items, NodeRef, Query, Run};
+use keel_xml::schema::validate::validate;
+use keel_xml::schema::{Schema, registry};
 use keel_xml::tree::{Document, ROOT};
 use keel_xml::{XmlError, write};
 use smol_str::SmolStr;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Text of the instances a thread keeps the trees of.
 const KEPT_BYTES: usize = 1 << 18;
 /// Their number.
 const KEPT: usize = 4;
 
+/// An instance with its tree, whose nodes have the types of a schema collection when it is typed.
+struct Kept {
+    text: SmolStr,
+    tree: Rc<Document>,
+}
+
+impl Kept {
+    fn is(&self, text: &SmolStr, schema: Option<&Arc<Schema>>) -> bool {
+        let own = self.tree.typed.as_ref().map(|typed| &typed.schema);
+        let alike = match (own, schema) {
+            (Some(own), Some(schema)) => Arc::ptr_eq(own, schema),
+            (own, schema) => own.is_none() && schema.is_none(),
+        };
+        let known = &self.text;
+        alike
+            && known.len() == text.len()
+            && (known.as_ptr() == text.as_ptr() || known.as_str() == text.as_str())
+    }
+}
+
 thread_local! {
-    static TREES: RefCell<Vec<(SmolStr, Rc<Document>)>> = const { RefCell::new(Vec::new()) };
+    static TREES: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
 /// An error of the query language with its severity.
@@ -40,24 +63,25 @@ pub fn push_text(text: &str, attribute: bool, out: &mut String) {
     write::escape(text, attribute, out);
 }
 
-/// The tree of an instance.
-pub(crate) fn tree(text: &SmolStr) -> Result<Rc<Document>> {
-    let same = |known: &SmolStr| {
-        known.len() == text.len() && (known.as_ptr() == text.as_ptr() || known.as_str() == text.as_str())
-    };
+/// The tree of an instance, which is valid by a schema collection if it is typed.
+pub(crate) fn tree(text: &SmolStr, schema: Option<&Arc<Schema>>) -> Result<Rc<Document>> {
     let found = TREES.with_borrow_mut(|trees| {
-        let at = trees.iter().position(|(known, _)| same(known))?;
+        let at = trees.iter().position(|kept| kept.is(text, schema))?;
         let entry = trees.remove(at);
-        let tree = entry.1.clone();
+        let tree = entry.tree.clone();
         trees.push(entry);
         Some(tree)
     });
     if let Some(tree) = found {
         return Ok(tree);
     }
-    let tree = Rc::new(parse(text, Source::Any, true).map_err(error)?);
+    let parsed = parse(text, Source::Any, true).map_err(error)?;
+    let tree = Rc::new(match schema {
+        Some(schema) => validate(&parsed, schema, false).map_err(error)?,
+        None => parsed,
+    });
     TREES.with_borrow_mut(|trees| {
-        trees.push((text.clone(), tree.clone()));
+        trees.push(Kept { text: text.clone(), tree: tree.clone() });
         while trees.len() > KEPT || (trees.len() > 1 && bytes(trees) > KEPT_BYTES) {
             trees.remove(0);
         }
@@ -65,8 +89,8 @@ pub(crate) fn tree(text: &SmolStr) -> Result<Rc<Document>> {
     Ok(tree)
 }
 
-fn bytes(trees: &[(SmolStr, Rc<Document>)]) -> usize {
-    trees.iter().map(|(text, _)| text.len()).sum()
+fn bytes(trees: &[Kept]) -> usize {
+    trees.iter().map(|kept| kept.text.len()).sum()
 }
 
 /// A session's thread waits for its next request: it holds no large tree meanwhile.
@@ -129,7 +153,7 @@ impl Run for Watch<'_> {
 pub fn atom_type(ty: SqlType) -> Result<Option<AtomType>> {
     use SqlType as T;
     Ok(Some(match ty {
-        T::Xml => return Ok(None),
+        T::Xml | T::TypedXml(_) => return Ok(None),
         T::Bit => AtomType::Boolean,
         T::TinyInt | T::SmallInt | T::Int => AtomType::Int,
         T::BigInt => AtomType::Long,
@@ -157,8 +181,8 @@ fn items(value: &Value, ty: SqlType) -> Result<Items> {
         Value::Int(n) => Atom::Integer(*n),
         Value::Float(f) => Atom::Double(*f),
         Value::Bytes(b) => Atom::Binary(false, b.clone()),
-        Value::Str(s) if ty == SqlType::Xml => {
-            return Ok(vec![Item::Node(NodeRef { document: tree(s)?, id: ROOT })]);
+        Value::Str(s) if ty.is_xml() => {
+            return Ok(vec![Item::Node(NodeRef { document: tree(s, None)?, id: ROOT })]);
         }
         Value::Str(s) => Atom::String(s.clone()),
         Value::Decimal(_) | Value::Money(_) => {
@@ -178,10 +202,20 @@ fn sequences(values: &[Value], types: &[SqlType]) -> Result<Vec<Items>> {
     values.iter().zip(types).map(|(v, ty)| items(v, *ty)).collect()
 }
 
-/// Evaluates a query. `args` are the instance, the number of its context node (NULL for all of it) and what the query reads of
+/// Where a query on a value of a type starts. Error 6327 when its collection is gone.
+pub fn context_of(ty: SqlType) -> Result<Context> {
+    let schema = match ty.xml_schema() {
+        Some(of) => Some((registry::schema(of.version).map_err(error)?, of.document)),
+        None => None,
+    };
+    Ok(Context::instance(schema))
+}
+
+/// Evaluates a query over an instance that is valid by `schema` if it is typed. `args` are the instance, the number of its context node (NULL for all of it) and what the query reads of
 /// SQL, of the given types. `None` when the instance is NULL.
 pub fn run(
     query: &Query,
+    schema: Option<&Arc<Schema>>,
     types: &[SqlType],
     session: &dyn SessionInfo,
     args: &[Value],
@@ -190,7 +224,7 @@ pub fn run(
     let id = args.get(1).and_then(Value::as_int).and_then(|n| u32::try_from(n).ok()).unwrap_or(ROOT);
     let externals = sequences(args.get(2..).unwrap_or_default(), types)?;
     let mut watch = Watch::new(session);
-    match query.run(NodeRef { document: tree(text)?, id }, &externals, &mut watch) {
+    match query.run(NodeRef { document: tree(text, schema)?, id }, &externals, &mut watch) {
         Ok(items) => Ok(Some(items)),
         Err(e) => Err(watch.error(e)),
     }
@@ -199,8 +233,10 @@ pub fn run(
 /// What `value()` converts: the text of the first item, or its bytes.
 #[must_use]
 pub fn scalar(items: &[Item], bytes: bool) -> Value {
-    let Some(item) = items.first() else { return Value::Null };
-    match item.atom() {
+    let Some(first) = items.first().and_then(|item| item.atoms().into_iter().next()) else {
+        return Value::Null;
+    };
+    match first {
         Atom::Binary(_, b) if bytes => Value::Bytes(b),
         atom if bytes => match atom.cast(AtomType::Base64Binary) {
             Some(Atom::Binary(_, b)) => Value::Bytes(b),
@@ -213,6 +249,7 @@ pub fn scalar(items: &[Item], bytes: bool) -> Value {
 /// The instance after a statement of XML DML.
 pub fn modify(
     statement: &Statement,
+    schema: Option<&Arc<Schema>>,
     types: &[SqlType],
     session: &dyn SessionInfo,
     text: &SmolStr,
@@ -220,7 +257,7 @@ pub fn modify(
 ) -> Result<Value> {
     let externals = sequences(args, types)?;
     let mut watch = Watch::new(session);
-    match statement.run(&tree(text)?, &externals, &mut watch) {
+    match statement.run(&tree(text, schema)?, &externals, &mut watch) {
         Ok(document) => Ok(Value::str(write::document(&document))),
         Err(e) => Err(watch.error(e)),
     }
@@ -230,15 +267,16 @@ pub fn modify(
 pub struct Nodes {
     columns: [VirtualColumn; 2],
     query: Query,
+    schema: Option<Arc<Schema>>,
     types: Vec<SqlType>,
 }
 
 impl Nodes {
     /// The table of a query; `types` are those of what it reads of SQL.
     #[must_use]
-    pub fn new(query: Query, types: Vec<SqlType>) -> Nodes {
+    pub fn new(query: Query, schema: Option<Arc<Schema>>, types: Vec<SqlType>) -> Nodes {
         let columns = [VirtualColumn::new("", SqlType::Xml), VirtualColumn::new("", SqlType::Int)];
-        Nodes { columns, query, types }
+        Nodes { columns, query, schema, types }
     }
 }
 
@@ -247,7 +285,8 @@ impl VirtualTable for Nodes {
         &self.columns
     }
     fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
-        let items = run(&self.query, &self.types, ctx.session, args)?.unwrap_or_default();
+        let items =
+            run(&self.query, self.schema.as_ref(), &self.types, ctx.session, args)?.unwrap_or_default();
         let instance = args.first().cloned().unwrap_or_default();
         let row = move |item: Item| match item {
             Item::Node(n) => Some(Ok(vec![instance.clone(), Value::Int(i64::from(n.id))])),
@@ -267,10 +306,10 @@ mod tests {
     #[test]
     fn a_thread_keeps_no_large_tree_behind_its_request() {
         let kept = || TREES.with_borrow(|trees| trees.len());
-        tree(&"<a/>".into()).unwrap();
+        tree(&"<a/>".into(), None).unwrap();
         end_of_request();
         assert_eq!(kept(), 1);
-        tree(&format!("<a>{}</a>", "x".repeat(KEPT_BYTES)).into()).unwrap();
+        tree(&format!("<a>{}</a>", "x".repeat(KEPT_BYTES)).into(), None).unwrap();
         assert_eq!(kept(), 1, "the larger one alone");
         end_of_request();
         assert_eq!(kept(), 0);

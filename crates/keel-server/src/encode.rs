@@ -68,6 +68,7 @@ pub fn wire_type(ty: SqlType, collation: Collation, nullable: bool) -> TypeInfo 
         SqlType::UniqueIdentifier => TypeInfo::Guid,
         SqlType::SqlVariant => TypeInfo::Variant(VARIANT_BYTES),
         SqlType::Xml => TypeInfo::Xml(None),
+        SqlType::TypedXml(of) => TypeInfo::Xml(keel_sql::sink::xml_collection(of).map(Box::new)),
         SqlType::HierarchyId => clr_type(ty, "SqlHierarchyId"),
         SqlType::Geometry => clr_type(ty, "SqlGeometry"),
         SqlType::Geography => clr_type(ty, "SqlGeography"),

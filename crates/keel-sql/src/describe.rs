@@ -283,9 +283,25 @@ fn result_row(info: &Info, set: &ResultSet, i: usize, c: &ColumnMeta, browse: bo
         int(f.scale),
         if f.is_text { text(c.collation.name()) } else { NULL },
     ];
-    row.resize(19, NULL);
+    row.resize(15, NULL);
+    match c.ty.xml_schema() {
+        Some(of) => {
+            let [schema, name] = keel_query::xml_collection::name_of(of).unwrap_or_default();
+            let database = c.source.as_ref().map(|s| s.database);
+            let entry = database.and_then(|id| info.engine.database_by_id(id));
+            let entry = entry.unwrap_or_else(|| info.current_database());
+            row.extend([
+                int(of.collection),
+                text(entry.name().to_string()),
+                text(schema),
+                text(name),
+                bit(of.document),
+            ]);
+        }
+        None => row.extend([NULL, NULL, NULL, NULL, bit(false)]),
+    }
     let sensitive = f.is_text && !c.collation.ignores_case();
-    row.extend([bit(false), bit(sensitive), bit(false), NULL]);
+    row.extend([bit(sensitive), bit(false), NULL]);
     match c.source.as_ref().filter(|_| browse) {
         Some(source) => {
             let entry = info.engine.database_by_id(source.database);
@@ -344,7 +360,7 @@ fn tds_type(ty: SqlType, nullable: bool) -> (i32, i32) {
         SqlType::RowVersion => (173, 8),
         SqlType::Text | SqlType::Image => (ty.system_type_id().into(), i32::MAX),
         SqlType::NText => (ty.system_type_id().into(), i32::MAX - 1),
-        SqlType::Xml => (241, 8_100),
+        SqlType::Xml | SqlType::TypedXml(_) => (241, 8_100),
         SqlType::SqlVariant => (98, 8_009),
         _ => (ty.system_type_id().into(), length),
     }

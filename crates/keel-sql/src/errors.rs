@@ -56,6 +56,24 @@ errors! {
     /// CREATE STATISTICS under a name that is taken.
     statistics_exist(table, name) = 1927, 16, 1, "There are already statistics on table '{table}' named '{name}'.";
     /// An XML index of a column of another type.
+    xml_collection_used(collection, object) = 6328, 16, 1, "Specified collection '{collection}' cannot be dropped because it is used by object '{object}'.";
+    /// 6353
+    builtin_xml_schemata() = 6353, 16, 1, "Serialization of built-in schemata is not supported.";
+    /// 6312
+    no_xml_namespace(namespace, collection) = 6312, 16, 1, "Could not find schema components with target namespace '{namespace}' in collection '{collection}'.";
+    /// 6339
+    builtin_xml_collection(collection) = 6339, 16, 1, "Specified collection '{collection}' cannot be modified because it is SQL Server built-in XML Schema Collection.";
+    /// 6347
+    no_xml_collection_to_alter(collection) = 6347, 16, 1, "Specified collection '{collection}' cannot be altered because it does not exist or you do not have permission.";
+    /// 6348
+    xml_collection_exists(collection) = 6348, 16, 1, "Specified collection '{collection}' cannot be created because it already exists or you do not have permission.";
+    /// 6352
+    xml_collection_parameter() = 6352, 16, 1, "Invalid parameter specified. XML Schema Collections can only be created from a string literal, or from a variable typed as a string or untyped XML.";
+    /// 6361
+    xml_collection_null() = 6361, 16, 1, "Invalid null parameter specified. XML Schema Collections can only be created from a non-null value.";
+    /// 458
+    typed_xml_of_other_database(table, column, collection, database) = 458, 16, 1, "Cannot create the SELECT INTO target table \"{table}\" because the xml column \"{column}\" is typed with a schema collection \"{collection}\" from database \"{database}\". Xml columns cannot refer to schemata across databases.";
+    /// 6330
     not_xml_column(column, table) = 6330, 16, 1, "Column '{column}' on table '{table}' is not of type XML, which is required to create an XML index on it.";
     /// A second primary XML index of a column.
     second_primary_xml(index, column, table) = 6331, 16, 1, "Primary XML Index '{index}' already exists on column '{column}' on table '{table}', and multiple Primary XML Indexes per column are not allowed.";

@@ -48,6 +48,13 @@ impl ColumnMeta {
     }
 }
 
+/// Database (empty: it is not known here), schema and name of the collection of typed xml, while it is there.
+#[must_use]
+pub fn xml_collection(of: keel_types::XmlSchema) -> Option<[String; 3]> {
+    let [schema, name] = keel_query::xml_collection::name_of(of)?;
+    Some([String::new(), schema, name])
+}
+
 /// Which of the three completion tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoneKind {

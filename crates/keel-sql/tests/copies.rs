@@ -98,6 +98,8 @@ const SETUP: &[&str] = &[
     "CREATE PROCEDURE report AS SELECT COUNT(*) AS items FROM item",
     "CREATE FUNCTION twice (@x int) RETURNS int AS BEGIN RETURN @x * 2 END",
     "CREATE VIEW cheap AS SELECT id, price FROM item WHERE price < 100",
+    r#"CREATE XML SCHEMA COLLECTION notes AS N'<s:schema xmlns:s="http://www.w3.org/2001/XMLSchema"><s:element name="n" type="s:int"/></s:schema>'"#,
+    "CREATE TABLE noted (x xml(notes)); INSERT noted VALUES ('<n>01</n>')",
 ];
 
 const QUERIES: &[&str] = &[
@@ -107,6 +109,8 @@ const QUERIES: &[&str] = &[
     "EXEC report",
     "SELECT dbo.twice(id) AS doubled FROM item ORDER BY id",
     "SELECT * FROM cheap ORDER BY id",
+    "SELECT x, x.value('(/n)[1] + 1', 'int') AS more FROM noted",
+    "SELECT x.exist('/m') AS m FROM noted",
     "SELECT c.name FROM sys.columns c WHERE c.object_id = OBJECT_ID('item') ORDER BY c.column_id",
     "SELECT i.name FROM sys.indexes i WHERE i.object_id = OBJECT_ID('item') AND i.index_id > 1 ORDER BY i.name",
     "IF COL_LENGTH('item', 'extra') IS NULL SELECT 'none' AS extra ELSE SELECT MAX(extra) AS extra FROM item",
@@ -122,6 +126,9 @@ const CHANGES: &[&str] = &[
     "ALTER FUNCTION twice (@x int) RETURNS int AS BEGIN RETURN @x * 20 END",
     "ALTER VIEW cheap AS SELECT id, name FROM item",
     "DROP INDEX by_price ON item; ALTER TABLE item DROP COLUMN price",
+    r#"ALTER XML SCHEMA COLLECTION notes ADD N'<s:schema xmlns:s="http://www.w3.org/2001/XMLSchema"><s:element name="m" type="s:int"/></s:schema>'"#,
+    "INSERT noted VALUES ('<m>2</m>')",
+    "DROP TABLE noted; DROP XML SCHEMA COLLECTION notes",
     "DROP TABLE gone",
     "CREATE TABLE gone (x bigint, y int); INSERT gone VALUES (70, 1), (80, 2)",
     "TRUNCATE TABLE item",

@@ -75,7 +75,9 @@ pub fn decode(bytes: &[u8], ty: &SqlType) -> Value {
 fn decode_long(bytes: &[u8], ty: &SqlType) -> Value {
     use SqlType as T;
     match *ty {
-        T::VarChar(_) | T::NVarChar(_) | T::Text | T::NText | T::Xml => Value::Str(text(bytes)),
+        T::VarChar(_) | T::NVarChar(_) | T::Text | T::NText | T::Xml | T::TypedXml(_) => {
+            Value::Str(text(bytes))
+        }
         T::Char(n) => Value::Str(padded(bytes, usize::from(n), |s| s.chars().count())),
         T::NChar(n) => Value::Str(padded(bytes, usize::from(n), |s| s.encode_utf16().count())),
         T::Decimal { scale, .. } | T::Numeric { scale, .. } => {

@@ -84,7 +84,7 @@ pub fn resolve(left: SqlType, right: SqlType, collation: Collation) -> Result<Co
 fn check_comparable(ty: SqlType) -> Result<()> {
     match ty {
         SqlType::Text | SqlType::NText | SqlType::Image => Err(raise::old_types_do_not_compare()),
-        SqlType::Xml => Err(raise::xml_does_not_compare()),
+        SqlType::Xml | SqlType::TypedXml(_) => Err(raise::xml_does_not_compare()),
         SqlType::Geometry | SqlType::Geography => Err(raise::spatial_does_not_compare("equal to", ty)),
         _ => Ok(()),
     }

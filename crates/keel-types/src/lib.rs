@@ -55,5 +55,5 @@ pub mod value;
 mod testing;
 
 pub use error::{Result, SqlError};
-pub use ty::{Collation, Length, SqlType};
+pub use ty::{Collation, Length, SqlType, XmlSchema};
 pub use value::{Decimal, Value};

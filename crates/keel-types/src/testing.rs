@@ -104,7 +104,7 @@ pub fn value_of(ty: SqlType) -> BoxedStrategy<Value> {
         T::Char(n) => padded(text(usize::from(n)).prop_map(narrow), n, |s| s.chars().count()),
         T::NChar(n) => padded(text(usize::from(n)), n, |s| s.encode_utf16().count()),
         T::VarChar(_) | T::Text => text(12).prop_map(narrow).prop_map(Value::str).boxed(),
-        T::NVarChar(_) | T::NText | T::Xml => text(12).prop_map(Value::str).boxed(),
+        T::NVarChar(_) | T::NText | T::Xml | T::TypedXml(_) => text(12).prop_map(Value::str).boxed(),
         T::Binary(n) => binary(usize::from(n), usize::from(n)),
         T::RowVersion => binary(8, 8),
         T::VarBinary(_) | T::Image => binary(0, 6),

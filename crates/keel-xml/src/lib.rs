@@ -14,11 +14,14 @@
 //! The evaluator is our own because no library speaks this language: it is a part of XQuery 1.0 (not XPath 3.1) with static
 //! cardinality, the extensions `sql:variable` and `sql:column`, and update statements.
 //!
-//! Deliberately absent: schema collections (typed xml), DTDs, the reverse and sibling axes (the product refuses them too).
+//! [`schema`] is what schema collections are made of: XML Schema, validation, and the types that queries over typed xml know.
+//!
+//! Deliberately absent: DTDs, the reverse and sibling axes (the product refuses them too).
 
 pub mod modify;
 pub mod parse;
 pub mod query;
+pub mod schema;
 pub mod tree;
 pub mod write;
 

@@ -3,13 +3,15 @@
 //! Everything is evaluated over the instance as it is; then a new tree is built front to back, with what is inserted put in and
 //! what is deleted left out.
 
+use crate::query::Typed;
 use crate::query::ast::Expr;
 use crate::query::atom::AtomType;
 use crate::query::eval::{add_attribute, add_items};
 use crate::query::{
-    Checker, External, Item, Items, NodeRef, Often, Parser, Run, Type, What, empty, evaluate, root,
+    Checker, Context, External, Item, Items, NodeRef, Often, Parser, Run, Type, What, empty, evaluate, root,
 };
-use crate::tree::{Builder, Document, Kind, ROOT};
+use crate::schema::{XSD, XSI};
+use crate::tree::{Builder, Document, Kind, Name, ROOT};
 use crate::write::refuse_illegal;
 use crate::{Result, XmlError};
 use smol_str::SmolStr;
@@ -73,12 +75,13 @@ impl Statement {
         Ok(Statement { action, label: label.to_owned(), externals: p.externals })
     }
 
-    /// The static checks; see [`crate::query::Query::check`].
-    pub fn check(&self, externals: &[Option<AtomType>]) -> Result<()> {
+    /// The static checks; see [`crate::query::Query::check`]. Error 2247 besides: a value of another type than the node's.
+    pub fn check(&self, externals: &[Option<AtomType>], from: &Context) -> Result<()> {
         let mut c = Checker {
             label: &self.label,
             externals,
-            context: Type::once(What::Document),
+            context: from.ty.clone(),
+            schema: from.by(),
             variables: Vec::new(),
             predicates: 0,
         };
@@ -99,7 +102,12 @@ impl Statement {
                         format!("The target of 'replace' must be at most one node, found '{}'", ty.text());
                     return Err(c.error(2337, &m));
                 }
-                if !matches!(ty.what, What::Text | What::Attribute(_)) {
+                let typed = match &ty.what {
+                    What::DeclaredAttribute(typed) => Some(typed),
+                    What::Declared(typed) if typed.value.is_some() => Some(typed),
+                    _ => None,
+                };
+                if typed.is_none() && !matches!(ty.what, What::Text | What::Attribute(_)) {
                     return Err(c.error(
                         2356,
                         &format!("The target of 'replace value of' must be a non-metadata attribute or an element with simple typed content, found '{}'", ty.text()),
@@ -112,7 +120,7 @@ impl Statement {
                         "The 'with' clause of 'replace value of' cannot contain constructed XML.",
                     ));
                 }
-                Ok(())
+                typed.map_or(Ok(()), |typed| suits(&c, typed, &value))
             }
         }
     }
@@ -120,7 +128,8 @@ impl Statement {
     /// The tree after the statement. `externals` are the values of [`Statement::externals`]; those of xml are document nodes.
     pub fn run(&self, document: &Rc<Document>, externals: &[Items], run: &mut dyn Run) -> Result<Document> {
         let mut of = |e: &Expr| evaluate(e, root(document.clone()), externals, run);
-        let mut edit = Edit { document, deleted: HashSet::new(), texts: HashMap::new(), inserted: None };
+        let mut edit =
+            Edit { document, deleted: HashSet::new(), texts: HashMap::new(), inserted: None, nil: None };
         match &self.action {
             Action::Insert(content, place, target) => {
                 let target = of(target)?;
@@ -134,11 +143,13 @@ impl Statement {
             Action::Replace(target, value) => {
                 if let Some(Item::Node(n)) = of(target)?.first() {
                     let items = of(value)?;
-                    if items.is_empty() {
+                    let typed = n.node().kind == Kind::Element;
+                    if items.is_empty() && !(typed && n.document.is_nillable(n.id)) {
                         refuse_empty(n, value)?;
                     }
-                    let texts: Vec<SmolStr> = items.iter().map(|i| i.atom().text()).collect();
+                    let texts: Vec<SmolStr> = items.iter().map(Item::text).collect();
                     edit.texts.insert(n.id, texts.join(" ").into());
+                    edit.nil = (typed && items.is_empty()).then_some(n.id);
                 }
             }
         }
@@ -160,6 +171,30 @@ fn place(p: &mut Parser<'_>) -> Result<Place> {
     } else {
         p.syntax()
     }
+}
+
+/// Whether a value may become that of a typed node.
+fn suits(c: &Checker<'_>, typed: &Typed, value: &Type) -> Result<()> {
+    let (Some((schema, _)), Some(simple)) = (c.schema, typed.simple) else { return Ok(()) };
+    let value = value.atomized();
+    let What::Atom(ty) = value.what else { return Ok(()) };
+    if ty == AtomType::Untyped || matches!(typed.value, Some((AtomType::Untyped, _))) {
+        return Ok(());
+    }
+    let expected = schema.built_in(simple);
+    let own = schema.type_names.get(&(XSD.into(), ty.name().trim_start_matches("xs:").into()));
+    let list = matches!(typed.value, Some((_, true)));
+    if list
+        || (value.often != Often::Many && own.is_none_or(|own| schema.derivation(*own, expected).is_some()))
+    {
+        return Ok(());
+    }
+    let m = format!(
+        "The value is of type \"{}\", which is not a subtype of the expected type \"xs:{}\".",
+        Type { often: if value.often == Often::Many { Often::Many } else { Often::Once }, ..value }.text(),
+        schema.type_shown(expected).rsplit('}').next().unwrap_or_default()
+    );
+    Err(c.error(2247, &m))
 }
 
 fn node_id(item: &Item) -> Option<u32> {
@@ -212,7 +247,7 @@ fn check_insert(c: &mut Checker<'_>, content: &Expr, place: Place, target: &Expr
         return Err(c.error(2207, &m));
     }
     let into = matches!(place, Place::First | Place::Last);
-    if !into && matches!(what.what, What::Attribute(_)) {
+    if !into && matches!(what.what, What::Attribute(_) | What::DeclaredAttribute(_)) {
         let m = format!(
             "The position may not be specified when inserting an attribute node, found '{}'",
             what.text()
@@ -222,14 +257,21 @@ fn check_insert(c: &mut Checker<'_>, content: &Expr, place: Place, target: &Expr
     if into
         && matches!(
             to.what,
-            What::Text | What::Attribute(_) | What::Comment | What::Instruction | What::Atom(_)
+            What::Text
+                | What::Attribute(_)
+                | What::DeclaredAttribute(_)
+                | What::Comment
+                | What::Instruction
+                | What::Atom(_)
         )
     {
         let m =
             format!("The target of 'insert into' must be an element/document node, found '{}'", to.text());
         return Err(c.error(2240, &m));
     }
-    if !into && matches!(to.what, What::Attribute(_) | What::Document | What::Atom(_)) {
+    if !into
+        && matches!(to.what, What::Attribute(_) | What::DeclaredAttribute(_) | What::Document | What::Atom(_))
+    {
         let m = format!(
             "The target of 'insert before/after' must be an element/PI/comment/text node, found '{}'",
             to.text()
@@ -245,6 +287,8 @@ struct Edit<'a> {
     deleted: HashSet<u32>,
     texts: HashMap<u32, SmolStr>,
     inserted: Option<(u32, Place, Items)>,
+    /// An element that has no value any more.
+    nil: Option<u32>,
 }
 
 impl Edit<'_> {
@@ -284,7 +328,11 @@ impl Edit<'_> {
             Kind::Element => {
                 builder.open(&node.name)?;
                 self.attributes(id, builder)?;
-                self.content(id, builder)?;
+                match self.texts.get(&id) {
+                    Some(_) if self.nil == Some(id) => self.without_value(id, builder),
+                    Some(text) => builder.text(text.clone()),
+                    None => self.content(id, builder)?,
+                }
                 builder.close();
                 Ok(())
             }
@@ -293,6 +341,17 @@ impl Edit<'_> {
                 Ok(())
             }
             _ => builder.copy(self.document, id),
+        }
+    }
+
+    /// `xsi:nil="true"`
+    fn without_value(&self, id: u32, builder: &mut Builder) {
+        let name = |prefix: &str| Name { prefix: prefix.into(), local: "nil".into(), uri: XSI.into() };
+        if self.document.namespace(id, "xsi").is_none_or(|uri| uri != XSI) {
+            builder.namespace("xsi", XSI.into());
+        }
+        if !builder.has_attribute(&name("xsi")) {
+            builder.attribute(&name("xsi"), "true".into());
         }
     }
 
@@ -309,6 +368,14 @@ impl Edit<'_> {
         let own: Vec<_> = self.document.attributes(id).filter(|a| !self.deleted.contains(a)).collect();
         for a in &own {
             let node = self.document.node(*a);
+            // An element that gets a value is not nil any more.
+            if node.name.uri == XSI
+                && node.name.local == "nil"
+                && self.texts.contains_key(&id)
+                && self.nil.is_none()
+            {
+                continue;
+            }
             if node.kind == Kind::Namespace {
                 builder.namespace(&node.name.local, node.text.clone());
             } else {

@@ -93,6 +93,8 @@ pub struct Node {
 pub struct Document {
     /// Nodes in document order.
     pub nodes: Vec<Node>,
+    /// Types of the nodes, after validation.
+    pub typed: Option<crate::schema::validate::Typed>,
 }
 
 impl Document {
@@ -139,6 +141,28 @@ impl Document {
             all = smol_str::format_smolstr!("{all}{rest}");
         }
         all
+    }
+
+    /// The collection and simple type of a node's value, and whether the node says it has none. `None` without a type.
+    #[must_use]
+    pub fn value_type(&self, id: u32) -> Option<(&crate::schema::Schema, u32, bool)> {
+        use crate::schema::validate::{NIL, UNTYPED};
+        let typed = self.typed.as_ref()?;
+        let ty = *typed.types.get(id as usize).filter(|ty| **ty != UNTYPED)?;
+        Some((&typed.schema, typed.schema.simple_content(ty & !NIL)?, ty & NIL != 0))
+    }
+
+    /// Whether an element may be without value: the declaration of that name says so.
+    #[must_use]
+    pub fn is_nillable(&self, id: u32) -> bool {
+        let Some(typed) = &self.typed else { return false };
+        let name = &self.node(id).name;
+        let of = typed.types.get(id as usize).map(|ty| ty & !crate::schema::validate::NIL);
+        typed
+            .schema
+            .elements
+            .iter()
+            .any(|e| e.nillable && Some(e.ty) == of && e.name.0 == name.uri && e.name.1 == name.local)
     }
 
     /// The URI a prefix is bound to at an element.
@@ -217,6 +241,12 @@ impl Builder {
     #[must_use]
     pub fn depth(&self) -> usize {
         self.open.len() - 1
+    }
+
+    /// Number of nodes so far.
+    #[must_use]
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
     }
 
     fn push(&mut self, kind: Kind, name: Rc<Name>, text: SmolStr) -> u32 {
@@ -349,7 +379,7 @@ impl Builder {
             self.close();
         }
         self.nodes[0].end = self.nodes.len() as u32;
-        Document { nodes: self.nodes }
+        Document { nodes: self.nodes, typed: None }
     }
 }
 

@@ -3,6 +3,8 @@ SELECT CONVERT(date, '05/13/2026', 101) AS us, CONVERT(datetime, '13.05.26', 4) 
 GO
 SELECT TRY_CONVERT(date, '2026-05-13', 101) AS iso_as_us, TRY_CONVERT(datetime, '01/02/99', 101) AS two, TRY_CONVERT(datetime, '01/02/1999', 1) AS four, TRY_CONVERT(date, '05/13/2026', 23) AS us_as_iso, TRY_CONVERT(datetime, '2026-05-13 10:11', 126) AS blank;
 GO
+SELECT CONVERT(datetime, '2026-05-13', 101) AS year_first;
+GO
 SELECT CONVERT(date, '2026-05-13', 101);
 GO
 SELECT CAST('04/2008/15' AS date) AS year_within, CAST('15 1996 apr' AS datetime) AS month_last, CAST('1996 15 apr' AS date) AS year_first;

@@ -114,6 +114,15 @@ pub struct CreateSchema {
     pub elements: Vec<Statement>,
 }
 
+/// `CREATE XML SCHEMA COLLECTION name AS documents`, `ALTER XML SCHEMA COLLECTION name ADD documents`
+#[derive(Clone, Debug, PartialEq)]
+pub struct XmlCollection {
+    /// ALTER … ADD
+    pub add: bool,
+    pub name: ObjectName,
+    pub documents: Expr,
+}
+
 /// `ALTER SCHEMA s TRANSFER [class::]object`
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlterSchema {
@@ -628,6 +637,7 @@ pub enum DropClass {
     Function,
     Trigger,
     Type,
+    XmlCollection,
     Sequence,
     Synonym,
     Statistics,

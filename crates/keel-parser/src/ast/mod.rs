@@ -205,8 +205,11 @@ pub struct TypeName {
 pub enum TypeArg {
     Number(u32),
     Max,
-    /// `xml(schema_collection)`
-    Name(ObjectName),
+    /// `xml(schema_collection)`, `xml(DOCUMENT schema_collection)`
+    Collection {
+        document: bool,
+        name: ObjectName,
+    },
 }
 
 /// `NAME = value`, `NAME value`, `NAME` in the many option lists. Names are upper case, words joined by one space.
@@ -354,6 +357,7 @@ pub enum StatementKind {
     CreateTrigger(Box<CreateTrigger>),
     EnableTrigger(Box<EnableTrigger>),
     CreateType(Box<CreateType>),
+    XmlCollection(Box<XmlCollection>),
     CreateSequence(Box<CreateSequence>),
     AlterSequence(Box<CreateSequence>),
     CreateSynonym(Box<CreateSynonym>),

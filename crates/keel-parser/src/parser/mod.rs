@@ -445,8 +445,8 @@ impl<'a> Parser<'a> {
             }
             _ if self.eat_word("MAX") => Ok(TypeArg::Max),
             _ if xml => {
-                let _ = self.one_of(&["CONTENT", "DOCUMENT"]);
-                Ok(TypeArg::Name(self.object_name()?))
+                let document = self.one_of(&["CONTENT", "DOCUMENT"]).is_some_and(|w| w == "DOCUMENT");
+                Ok(TypeArg::Collection { document, name: self.object_name()? })
             }
             _ => Err(self.unexpected()),
         }

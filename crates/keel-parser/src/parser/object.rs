@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::ast::{
     AlterSchema, CreateSchema, CreateSequence, CreateSynonym, CreateType, CreateTypeKind, Drop, DropClass,
-    Ident, ModuleVerb, SequenceOption, Statement, StatementKind,
+    Ident, ModuleVerb, SequenceOption, Statement, StatementKind, XmlCollection,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -69,6 +69,9 @@ impl Parser<'_> {
             && ["COLUMNSTORE", "XML", "SPATIAL"].iter().any(|w| self.at_word(w));
         if special_index {
             return Ok(StatementKind::CreateIndex(Box::new(self.create_index()?)));
+        }
+        if self.xml_collection_class() {
+            return self.xml_collection(false);
         }
         if self.eat_word("TYPE") {
             return Ok(StatementKind::CreateType(Box::new(self.create_type()?)));
@@ -170,7 +173,32 @@ impl Parser<'_> {
         })
     }
 
+    /// `XML SCHEMA COLLECTION`
+    fn xml_collection_class(&mut self) -> bool {
+        let found = self.at_word("XML")
+            && self.tok_ahead(1) == Tok::Kw(Kw::SCHEMA)
+            && self.word_ahead(2, "COLLECTION");
+        if found {
+            self.at += 3;
+        }
+        found
+    }
+
+    fn xml_collection(&mut self, add: bool) -> Result<StatementKind> {
+        let name = self.object_name()?;
+        if add {
+            self.expect_kw(Kw::ADD)?;
+        } else {
+            self.expect_kw(Kw::AS)?;
+        }
+        let documents = self.expr()?;
+        Ok(StatementKind::XmlCollection(Box::new(XmlCollection { add, name, documents })))
+    }
+
     fn alter_word(&mut self) -> Result<StatementKind> {
+        if self.xml_collection_class() {
+            return self.xml_collection(true);
+        }
         if self.eat_word("SEQUENCE") {
             return Ok(StatementKind::AlterSequence(Box::new(self.sequence()?)));
         }
@@ -307,6 +335,9 @@ impl Parser<'_> {
         if self.eat_words(&["AVAILABILITY", "GROUP"]) {
             return Some(DropClass::AvailabilityGroup);
         }
+        if self.xml_collection_class() {
+            return Some(DropClass::XmlCollection);
+        }
         if self.eat_words(&["SECURITY", "POLICY"]) {
             return Some(DropClass::SecurityPolicy);
         }
@@ -388,7 +419,10 @@ impl Parser<'_> {
         let schema = self.ident()?;
         self.expect_word("TRANSFER")?;
         let mut class = None;
-        if self.tok_ahead(1) == Tok::DoubleColon {
+        if self.xml_collection_class() {
+            class = Some(SmolStr::new_static("XML SCHEMA COLLECTION"));
+            self.expect(Tok::DoubleColon)?;
+        } else if self.tok_ahead(1) == Tok::DoubleColon {
             class = Some(self.upper_word()?);
             self.bump();
         }

@@ -28,7 +28,7 @@ impl Binder<'_> {
         }
         let this = self.value(target, cx)?;
         if !this.ty.is_clr() {
-            return Err(if this.ty == SqlType::Xml { no_method(name) } else { cannot_call(this.ty) });
+            return Err(if this.ty.is_xml() { no_method(name) } else { cannot_call(this.ty) });
         }
         match clr::instance_method(this.ty, name.as_str()).filter(|m| !m.property) {
             Some(method) => self.clr_call(this.ty, method, Some(this), args, cx),

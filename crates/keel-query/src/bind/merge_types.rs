@@ -15,17 +15,29 @@ pub fn resolve_type(scope: &dyn BindScope, ty: &ast::TypeName, cast: bool) -> Re
     if let Some(found) = scope.user_type(ty.name.schema.as_ref().map(|s| s.as_str()), name) {
         return Ok(found);
     }
+    if let Some((name, document)) = collection_of(ty) {
+        return scope.xml_type(name, document);
+    }
     let args: Vec<TypeArg> = ty
         .args
         .iter()
         .filter_map(|a| match a {
             ast::TypeArg::Number(n) => Some(TypeArg::Number(i64::from(*n))),
             ast::TypeArg::Max => Some(TypeArg::Max),
-            ast::TypeArg::Name(_) => None,
+            ast::TypeArg::Collection { .. } => None,
         })
         .collect();
     let site = if cast { TypeSite::cast(ty.span.line) } else { TypeSite::default() };
     parse_type(name, &args, site)
+}
+
+/// The schema collection of `xml(…)`, and whether DOCUMENT stands before it.
+#[must_use]
+pub fn collection_of(ty: &ast::TypeName) -> Option<(&ast::ObjectName, bool)> {
+    match ty.args.as_slice() {
+        [ast::TypeArg::Collection { document, name }] => Some((name, *document)),
+        _ => None,
+    }
 }
 
 /// `promote::BinaryOp` of an operator.
@@ -166,14 +178,15 @@ pub fn assign_to(e: Expr, ty: SqlType) -> Result<Expr> {
 /// Whether values of a type have no order and no equality: the old large types, xml, geometry, geography.
 #[must_use]
 pub fn is_incomparable(ty: SqlType) -> bool {
-    matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml) || ty.is_spatial()
+    matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::TypedXml(_))
+        || ty.is_spatial()
 }
 
 /// 306, 305 or 249 for an expression in ORDER BY, GROUP BY or PARTITION BY whose type has no order.
 pub fn refuse_incomparable(ty: SqlType, clause: &str) -> Result<()> {
     match ty {
         ty if !is_incomparable(ty) => Ok(()),
-        SqlType::Xml => Err(crate::errors::incomparable_xml()),
+        SqlType::Xml | SqlType::TypedXml(_) => Err(crate::errors::incomparable_xml()),
         ty if ty.is_spatial() => Err(crate::errors::incomparable_type(ty.name(), clause)),
         _ => Err(crate::errors::incomparable_text()),
     }
@@ -182,7 +195,7 @@ pub fn refuse_incomparable(ty: SqlType, clause: &str) -> Result<()> {
 fn may_convert_explicitly(from: SqlType, to: SqlType) -> bool {
     (from.is_string() && to.is_binary())
         || (from.is_binary() && to.is_string())
-        || matches!(from, SqlType::SqlVariant | SqlType::Xml)
+        || matches!(from, SqlType::SqlVariant | SqlType::Xml | SqlType::TypedXml(_))
         || (from.is_temporal()
             && matches!(from, SqlType::DateTime | SqlType::SmallDateTime)
             && to.is_numeric())

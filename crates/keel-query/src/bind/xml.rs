@@ -15,7 +15,7 @@ use keel_parser::ast;
 use keel_types::{Length, SqlError, SqlType, Value};
 use keel_xml::modify::Statement;
 use keel_xml::query::atom::AtomType;
-use keel_xml::query::{External, ExternalKind, Method, Query};
+use keel_xml::query::{Context, External, ExternalKind, Method, Query};
 use std::sync::Arc;
 
 /// The column of a `nodes()` source.
@@ -25,6 +25,8 @@ pub(super) struct RowColumn {
     node: Slot,
     /// What messages call the instance: `t.c.`, or nothing.
     origin: String,
+    /// What it is to queries on it.
+    context: Context,
 }
 
 /// What a method is called on.
@@ -32,7 +34,7 @@ struct Instance {
     document: Expr,
     /// Number of the context node; NULL for the document node.
     node: Expr,
-    row: bool,
+    context: Context,
     origin: String,
 }
 
@@ -102,14 +104,16 @@ impl Binder<'_> {
             self.note_slot(slot);
             let document = of_xml(self.read(slot))?;
             if let Some(row) = self.xml_rows.get(&slot) {
-                let (node, origin) = (self.read(row.node), row.origin.clone());
-                return Ok(Instance { document, node, row: true, origin });
+                let (node, origin, context) = (self.read(row.node), row.origin.clone(), row.context.clone());
+                return Ok(Instance { document, node, context, origin });
             }
             let origin = origin_of(slot, cx.scope, &c.name.text);
-            return Ok(Instance { document, node: whole, row: false, origin });
+            let context = xml::context_of(document.ty)?;
+            return Ok(Instance { document, node: whole, context, origin });
         }
         let document = of_xml(self.value(target, cx)?)?;
-        Ok(Instance { document, node: whole, row: false, origin: String::new() })
+        let context = xml::context_of(document.ty)?;
+        Ok(Instance { document, node: whole, context, origin: String::new() })
     }
 
     /// `x.value('…', 'type')`, `x.exist('…')`, `x.query('…')`
@@ -139,7 +143,8 @@ impl Binder<'_> {
         let label = format!("{}{name}()", instance.origin);
         let query = Query::parse(texts[0], &label, &self.namespaces).map_err(xml::error)?;
         let (mut given, types) = self.externals(&query.externals, cx)?;
-        query.check(method, &types, instance.row).map_err(xml::error)?;
+        query.check(method, &types, &instance.context).map_err(xml::error)?;
+        let schema = instance.context.schema().cloned();
         let mut call_args = vec![instance.document, instance.node];
         let sql_types: Vec<SqlType> = given.iter().map(|e| e.ty).collect();
         call_args.append(&mut given);
@@ -148,7 +153,7 @@ impl Binder<'_> {
             Method::Value => {
                 let ty = keel_parser::parse_type(texts[1]).map_err(|e| super::parse_error(*e))?;
                 let ty = self.type_of(&ty, true)?;
-                if ty.is_large() && ty.length() != Some(Length::Max) || ty == SqlType::Xml {
+                if ty.is_large() && ty.length() != Some(Length::Max) || ty.is_xml() {
                     return Err(SqlError::new(
                         9500,
                         16,
@@ -160,18 +165,18 @@ impl Binder<'_> {
                 let read =
                     if bytes { SqlType::VarBinary(Length::Max) } else { SqlType::NVarChar(Length::Max) };
                 let mut e = long("value", read, call_args, move |session, v| {
-                    let items = xml::run(&query, &sql_types, session, v)?;
+                    let items = xml::run(&query, schema.as_ref(), &sql_types, session, v)?;
                     Ok(items.map_or(Value::Null, |items| xml::scalar(&items, bytes)))
                 });
                 e.collation = self.collation();
                 Ok(cast_to(e, ty))
             }
             Method::Exist => Ok(long("exist", SqlType::Bit, call_args, move |session, v| {
-                let items = xml::run(&query, &sql_types, session, v)?;
+                let items = xml::run(&query, schema.as_ref(), &sql_types, session, v)?;
                 Ok(items.map_or(Value::Null, |items| Value::Bit(!items.is_empty())))
             })),
             _ => Ok(long("query", SqlType::Xml, call_args, move |session, v| {
-                match xml::run(&query, &sql_types, session, v)? {
+                match xml::run(&query, schema.as_ref(), &sql_types, session, v)? {
                     Some(items) => Ok(Value::str(query.text(&items).map_err(xml::error)?)),
                     None => Ok(Value::Null),
                 }
@@ -201,8 +206,9 @@ impl Binder<'_> {
         let label = format!("{}modify()", instance.origin);
         let statement = Statement::parse(texts[0], &label, &self.namespaces).map_err(xml::error)?;
         let (mut given, types) = self.externals(&statement.externals, cx)?;
-        statement.check(&types).map_err(xml::error)?;
+        statement.check(&types, &instance.context).map_err(xml::error)?;
         let sql_types: Vec<SqlType> = given.iter().map(|e| e.ty).collect();
+        let schema = instance.context.schema().cloned();
         let mut call_args = vec![instance.document];
         call_args.append(&mut given);
         let shown = match &target.kind {
@@ -215,7 +221,7 @@ impl Binder<'_> {
                 let m = format!("Mutator 'modify()' on '{shown}' cannot be called on a null value.");
                 return Err(SqlError::new(5302, 16, 1, m));
             };
-            xml::modify(&statement, &sql_types, session, text, &v[1..])
+            xml::modify(&statement, schema.as_ref(), &sql_types, session, text, &v[1..])
         }))
     }
 
@@ -237,8 +243,8 @@ impl Binder<'_> {
         let label = format!("{}nodes()", instance.origin);
         let query = Query::parse(texts[0], &label, &self.namespaces).map_err(xml::error)?;
         let (mut given, types) = self.externals(&query.externals, &mut cx)?;
-        query.check(Method::Nodes, &types, instance.row).map_err(xml::error)?;
-        let table = xml::Nodes::new(query, given.iter().map(|e| e.ty).collect());
+        let context = query.check(Method::Nodes, &types, &instance.context).map_err(xml::error)?;
+        let table = xml::Nodes::new(query, context.schema().cloned(), given.iter().map(|e| e.ty).collect());
         let mut call_args = vec![instance.document, instance.node];
         call_args.append(&mut given);
         let name = ast::ObjectName::simple(method.clone());
@@ -247,7 +253,7 @@ impl Binder<'_> {
         if let Some(source) = sources.first_mut() {
             let source = std::rc::Rc::make_mut(source);
             if let (Some(node), Some(shown)) = (source.columns.pop(), source.columns.first()) {
-                let row = RowColumn { node: node.slot, origin: instance.origin };
+                let row = RowColumn { node: node.slot, origin: instance.origin, context };
                 self.xml_rows.insert(shown.slot, row);
             }
         }
@@ -299,7 +305,7 @@ fn ident(part: &str) -> ast::Ident {
 }
 
 fn of_xml(e: Expr) -> Result<Expr> {
-    if e.ty == SqlType::Xml {
+    if e.ty.is_xml() {
         return Ok(e);
     }
     Err(SqlError::new(258, 15, 1, format!("Cannot call methods on {}.", e.ty.name())))

@@ -163,7 +163,7 @@ fn fit(from: SqlType, to: SqlType) -> Fit {
         T::Binary(n) if binary(from) => Fit::Bytes(n.into(), n.into()),
         T::VarBinary(n) if binary(from) => Fit::Bytes(0, length(n)),
         T::Image if binary(from) => Fit::Bytes(0, usize::MAX),
-        T::Xml => Fit::No,
+        T::Xml | T::TypedXml(_) => Fit::No,
         _ if from == to && !from.is_string() && !binary(from) => Fit::Same,
         _ => Fit::No,
     }

@@ -216,6 +216,8 @@ pub(crate) fn bind_sets(
                 (Some(column), None, ast::AssignOp::Set, &written)
             }
         };
+        let own = column.and_then(|c| own_mutation(source, c, value));
+        let value = own.as_ref().unwrap_or(value);
         let position = column.map(|c| set_column(binder, target, source, c)).transpose()?;
         if let Some(i) = position
             && bound.iter().any(|b| b.column == Some(i))
@@ -249,6 +251,19 @@ pub(crate) fn bind_sets(
         bound.push(BoundSet { column: position, variable: info, value: e });
     }
     Ok(bound)
+}
+
+/// `column.modify(…)` of a column without qualifier, which is the target's, whatever other sources have.
+fn own_mutation(source: &Source, column: &ast::ColumnRef, value: &ast::Expr) -> Option<ast::Expr> {
+    if column.qualifier.is_some() || source.alias.is_empty() {
+        return None;
+    }
+    let mut own = value.clone();
+    let ast::ExprKind::Mutated { target, .. } = &mut own.kind else { return None };
+    let ast::ExprKind::Column(of) = &mut target.kind else { return None };
+    let alias = ast::Ident { text: source.alias.as_str().into(), quoted: true, span: value.span };
+    of.qualifier = Some(Box::new(ast::ObjectName::simple(alias)));
+    Some(own)
 }
 
 fn assigned_column(set: &ast::UpdateSet) -> Option<&ast::ColumnRef> {

@@ -136,7 +136,7 @@ fn masked(c: &ColumnDef) -> String {
 /// The declaration of a captured column in a change table.
 fn declared(c: &ColumnDef) -> String {
     let ty = if c.ty == SqlType::RowVersion { SqlType::Binary(8) } else { c.ty };
-    let collate = if ty.is_string() && ty != SqlType::Xml {
+    let collate = if ty.is_string() && !ty.is_xml() {
         format!(" collate {}", c.collation.name())
     } else {
         String::new()

@@ -31,7 +31,8 @@ pub use picture::{Named, ObjectRef, Picture, fold, id_of, module_kind_code, tabl
 pub use principal::{
     DB_OWNER, DBO_USER, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_ROLES, FIXED_SERVER_ROLES,
     GROUP_PERMISSIONS, GUEST_USER, KEY_PERMISSIONS, PERMISSIONS, PUBLIC, PermissionDef, PermissionState,
-    PrincipalDef, Refusal, SERVER_PERMISSIONS, SecurableRef, Token, Verdict, decide,
+    PrincipalDef, Refusal, SERVER_PERMISSIONS, SecurableRef, Token, Verdict, XML_COLLECTION_PERMISSIONS,
+    decide,
 };
 
 use keel_base::TreeId;

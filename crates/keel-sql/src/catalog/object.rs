@@ -12,6 +12,7 @@ use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, Table
 use keel_query::full_text::{FullTextCatalogDef, StoplistDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef};
 use keel_query::policy::PolicyDef;
+use keel_query::xml_collection::XmlCollectionDef;
 use keel_types::SqlType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -285,6 +286,8 @@ pub mod property_class {
     pub const SCHEMA: u8 = 3;
     /// A type.
     pub const TYPE: u8 = 6;
+    /// `XML_SCHEMA_COLLECTION`
+    pub const XML_COLLECTION: u8 = 10;
     /// An index.
     pub const INDEX: u8 = 7;
     /// A filegroup.
@@ -348,6 +351,8 @@ pub mod object_class {
     pub const STOPLIST: u8 = 14;
     /// Database audit specifications.
     pub const DATABASE_AUDIT_SPECIFICATION: u8 = 15;
+    /// XML schema collections.
+    pub const XML_COLLECTION: u8 = 16;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
@@ -411,6 +416,8 @@ pub enum CatalogObject {
     Sequence(Arc<SequenceDef>),
     /// A type.
     Type(Arc<TypeDef>),
+    /// An XML schema collection.
+    XmlCollection(Arc<XmlCollectionDef>),
     /// A user or role.
     Principal(Arc<PrincipalDef>),
     /// An extended property.
@@ -449,6 +456,7 @@ impl CatalogObject {
             CatalogObject::Synonym(d) => (object_class::SYNONYM, d.object_id),
             CatalogObject::Sequence(d) => (object_class::SEQUENCE, d.object_id),
             CatalogObject::Type(d) => (object_class::TYPE, d.user_type_id),
+            CatalogObject::XmlCollection(d) => (object_class::XML_COLLECTION, d.collection_id),
             CatalogObject::Principal(d) => (object_class::PRINCIPAL, d.principal_id),
             CatalogObject::Property(d) => (object_class::PROPERTY, d.id),
             CatalogObject::PartitionFunction(d) => (object_class::PARTITION_FUNCTION, d.function_id),
@@ -477,6 +485,7 @@ pub fn property_class_of(class: u8) -> Option<u8> {
         | object_class::POLICY => property_class::OBJECT,
         object_class::SCHEMA => property_class::SCHEMA,
         object_class::TYPE => property_class::TYPE,
+        object_class::XML_COLLECTION => property_class::XML_COLLECTION,
         _ => return None,
     })
 }
@@ -492,6 +501,7 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::Synonym(d) => serde_json::to_vec(&**d),
         CatalogObject::Sequence(d) => serde_json::to_vec(&**d),
         CatalogObject::Type(d) => serde_json::to_vec(&**d),
+        CatalogObject::XmlCollection(d) => serde_json::to_vec(&**d),
         CatalogObject::Principal(d) => serde_json::to_vec(&**d),
         CatalogObject::Property(d) => serde_json::to_vec(&**d),
         CatalogObject::PartitionFunction(d) => serde_json::to_vec(&**d),
@@ -517,6 +527,9 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         object_class::MODULE => CatalogObject::Module(serde_json::from_slice(json).map(Arc::new)?),
         object_class::SYNONYM => CatalogObject::Synonym(serde_json::from_slice(json).map(Arc::new)?),
         object_class::SEQUENCE => CatalogObject::Sequence(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::XML_COLLECTION => {
+            CatalogObject::XmlCollection(serde_json::from_slice(json).map(Arc::new)?)
+        }
         object_class::TYPE => CatalogObject::Type(serde_json::from_slice(json).map(Arc::new)?),
         object_class::PRINCIPAL => CatalogObject::Principal(serde_json::from_slice(json).map(Arc::new)?),
         object_class::PROPERTY => CatalogObject::Property(serde_json::from_slice(json).map(Arc::new)?),

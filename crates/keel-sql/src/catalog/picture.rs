@@ -2,6 +2,7 @@
 
 mod keys;
 mod seen;
+mod xml;
 
 use super::object::{CatalogKey, CatalogObject, DatabaseSettings, PropertyDef, SchemaDef};
 use super::overlay::CatalogOp;
@@ -17,6 +18,7 @@ use keel_query::catalog::{
 use keel_query::full_text::{FullTextCatalogDef, StoplistDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef, PartitionedBy};
 use keel_query::policy::PolicyDef;
+use keel_query::xml_collection::XmlCollectionDef;
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -85,6 +87,7 @@ pub struct Picture {
     full_text_catalogs: BTreeMap<i32, Arc<FullTextCatalogDef>>,
     stoplists: BTreeMap<i32, Arc<StoplistDef>>,
     audit_specifications: BTreeMap<i32, Arc<SpecificationDef>>,
+    xml_collections: BTreeMap<i32, Arc<XmlCollectionDef>>,
     keys: Arc<keys::Keys>,
     /// Indexed views by the tables that they are made of.
     indexed_views: BTreeMap<ObjectId, Vec<ObjectId>>,
@@ -132,6 +135,7 @@ impl Picture {
             full_text_catalogs: BTreeMap::new(),
             stoplists: BTreeMap::new(),
             audit_specifications: BTreeMap::new(),
+            xml_collections: BTreeMap::new(),
             keys: Arc::default(),
             indexed_views: BTreeMap::new(),
             changed: HashMap::default(),
@@ -173,6 +177,12 @@ impl Picture {
                 CatalogOp::Put(object) => (object.key(), true),
                 CatalogOp::Remove(key) => (*key, false),
             };
+            if key.class == class::XML_COLLECTION {
+                // What queries know of typed columns, they know of the collection.
+                for table in self.users_of_xml(key.id) {
+                    self.changed.insert(table, version);
+                }
+            }
             if !matches!(key.class, class::TABLE | class::MODULE) {
                 continue;
             }
@@ -199,6 +209,7 @@ impl Picture {
                 if d.database != self.database {
                     Arc::make_mut(&mut d).database = self.database;
                 }
+                self.current_xml(&mut d);
                 for (name, id) in table_names(&d) {
                     self.names.insert((d.schema_id, fold(name)), (key, id));
                 }
@@ -222,7 +233,9 @@ impl Picture {
                 self.names.insert((d.schema_id, fold(&d.name)), (key, d.object_id));
                 self.sequences.insert(d.object_id, d);
             }
-            CatalogObject::Type(d) => {
+            CatalogObject::XmlCollection(d) => self.put_xml_collection(d),
+            CatalogObject::Type(mut d) => {
+                self.current_xml_of_type(&mut d);
                 self.type_names.insert((d.schema_id, fold(&d.name)), d.user_type_id);
                 self.types.insert(d.user_type_id, d);
             }
@@ -307,6 +320,9 @@ impl Picture {
             }
             class::PRINCIPAL => {
                 self.principals.remove(&key.id);
+            }
+            class::XML_COLLECTION => {
+                self.xml_collections.remove(&key.id);
             }
             class::PROPERTY => {
                 self.properties.remove(&key.id);

@@ -78,6 +78,8 @@ pub enum SecurableRef {
     AsymmetricKey(i32),
     /// A symmetric key of the database.
     SymmetricKey(i32),
+    /// An XML schema collection.
+    XmlCollection(i32),
 }
 
 /// GRANT or DENY.
@@ -316,6 +318,7 @@ impl Picture {
         let schema = match on {
             SecurableRef::Object(id) => self.schema_of(id),
             SecurableRef::Schema(id) => Some(id),
+            SecurableRef::XmlCollection(id) => self.xml_collection(id).map(|c| c.schema_id),
             _ => None,
         };
         let covers = |p: &SecurableRef| {
@@ -328,7 +331,10 @@ impl Picture {
         if by_grants == Verdict::Denied || by_roles == Verdict::Denied {
             return Verdict::Denied;
         }
-        let owner = schema.and_then(|s| self.schema(s)).map(|s| s.owner).or_else(|| self.key_owner(on));
+        let owner = match on {
+            SecurableRef::XmlCollection(id) => self.xml_collection_owner(id),
+            _ => schema.and_then(|s| self.schema(s)).map(|s| s.owner).or_else(|| self.key_owner(on)),
+        };
         let owned = owner.is_some_and(|owner| owner != 0 && token.is(owner));
         if owned || by_grants == Verdict::Allowed { Verdict::Allowed } else { by_roles }
     }
@@ -433,6 +439,7 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
     ("CREATE FUNCTION", "CRFN"),
     ("CREATE SCHEMA", "CRSM"),
     ("CREATE TYPE", "CRTY"),
+    ("CREATE XML SCHEMA COLLECTION", "CRXS"),
     ("CREATE SYNONYM", "CRSN"),
     ("CREATE ROLE", "CRRL"),
     ("CREATE FULLTEXT CATALOG", "CRFT"),
@@ -498,6 +505,10 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
 
 /// Permissions on a key or a certificate.
 pub const KEY_PERMISSIONS: &[&str] = &["REFERENCES", "VIEW DEFINITION", "ALTER", "TAKE OWNERSHIP", "CONTROL"];
+
+/// Permissions on an XML schema collection.
+pub const XML_COLLECTION_PERMISSIONS: &[&str] =
+    &["EXECUTE", "REFERENCES", "VIEW DEFINITION", "ALTER", "TAKE OWNERSHIP", "CONTROL"];
 
 /// Permissions on an endpoint with their codes.
 pub const ENDPOINT_PERMISSIONS: &[(&str, &str)] = &[

@@ -203,6 +203,7 @@ impl Runner<'_> {
             | StatementKind::CreateTrigger(_) => self.create_module(program, statement)?,
             StatementKind::EnableTrigger(e) => self.enable_trigger(program, e)?,
             StatementKind::CreateType(c) => self.create_type(program, c)?,
+            StatementKind::XmlCollection(c) => self.xml_collection(program, frame, c)?,
             StatementKind::CreateSequence(c) => self.create_sequence(program, c, false)?,
             StatementKind::AlterSequence(c) => self.create_sequence(program, c, true)?,
             StatementKind::CreateSynonym(c) => self.create_synonym(program, c)?,
@@ -233,6 +234,7 @@ fn changes_lists(kind: &StatementKind) -> bool {
         | StatementKind::Audit(_)
         | StatementKind::CreateSchema(_)
         | StatementKind::CreateType(_)
+        | StatementKind::XmlCollection(_)
         | StatementKind::CreateUser(_)
         | StatementKind::AlterUser(_)
         | StatementKind::CreateRole(_)
@@ -246,6 +248,7 @@ fn changes_lists(kind: &StatementKind) -> bool {
                     d.class,
                     DropClass::Schema
                         | DropClass::Type
+                        | DropClass::XmlCollection
                         | DropClass::User
                         | DropClass::Role
                         | DropClass::SecurityPolicy

@@ -49,6 +49,7 @@ impl Runner<'_> {
                 },
                 DropClass::Schema => self.drop_schema(name, d.if_exists)?,
                 DropClass::Type => self.drop_type(program, name, d.if_exists)?,
+                DropClass::XmlCollection => self.drop_xml_collection(program, name, d.if_exists)?,
                 DropClass::Sequence | DropClass::Synonym => self.drop_other(program, name, d)?,
                 DropClass::SecurityPolicy => self.drop_policy(program, name, d.if_exists)?,
                 DropClass::User => self.drop_principal(name, d.if_exists, false)?,
@@ -209,6 +210,9 @@ impl Runner<'_> {
         }
         if let Some(object) = picture.objects().find(|o| o.schema_id == id) {
             return Err(errors::referenced_by_object("drop schema", name, object.name));
+        }
+        if let Some(collection) = picture.xml_collections().find(|c| c.schema_id == id) {
+            return Err(errors::referenced_by_object("drop schema", name, &collection.name));
         }
         self.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::SCHEMA, id }))
     }

@@ -49,6 +49,7 @@ mod switch;
 mod table;
 mod temporal;
 mod trigger;
+mod xml_collection;
 
 pub(crate) use alter::mentions_column;
 pub(crate) use binding::Named as NamedByModule;

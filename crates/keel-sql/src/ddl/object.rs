@@ -55,6 +55,9 @@ impl Runner<'_> {
         let entry = self.info.current_database();
         let picture = self.info.picture(&entry);
         let schema_id = picture.schema_id(&a.schema.text).ok_or_else(|| errors::no_schema(&a.schema.text))?;
+        if a.class.as_deref() == Some("XML SCHEMA COLLECTION") {
+            return self.transfer_collection(schema_id, &a.object);
+        }
         let (object, from, names) = match self.named(program, &a.object).map(|(_, named)| named) {
             Some(Named::Table(mut t)) => {
                 self.lock_schema(entry.id, t.object_id)?;

@@ -332,7 +332,12 @@ impl Runner<'_> {
 fn may_partition(ty: SqlType) -> bool {
     let whole = |n: Length| n == Length::Max;
     match ty {
-        SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::RowVersion => false,
+        SqlType::Text
+        | SqlType::NText
+        | SqlType::Image
+        | SqlType::Xml
+        | SqlType::TypedXml(_)
+        | SqlType::RowVersion => false,
         ty if ty.is_clr() => false,
         SqlType::VarChar(n) | SqlType::NVarChar(n) | SqlType::VarBinary(n) => !whole(n),
         _ => true,

@@ -39,6 +39,7 @@ impl Runner<'_> {
             S::CreateFunction(c) => self.may_define("CREATE FUNCTION", c.verb, program, &c.name),
             S::CreateSynonym(c) => self.may_create("CREATE SYNONYM", &c.name),
             S::CreateType(c) => self.may_create("CREATE TYPE", &c.name),
+            S::XmlCollection(c) if !c.add => self.may_create("CREATE XML SCHEMA COLLECTION", &c.name),
             S::CreateSequence(c) | S::AlterSequence(c) => self.may_create("CREATE SEQUENCE", &c.name),
             S::CreateSchema(_) => self.may_here_or_262(&entry, "CREATE SCHEMA"),
             S::Partition(_) => self.may_here_or_262(&entry, "ALTER ANY DATASPACE"),

@@ -3,7 +3,7 @@
 use crate::catalog::{
     CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, GROUP_PERMISSIONS,
     KEY_PERMISSIONS, Named, PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
-    fold, object_class,
+    XML_COLLECTION_PERMISSIONS, fold, object_class,
 };
 use crate::engine::{DatabaseEntry, LoginRecord};
 use crate::errors;
@@ -254,6 +254,9 @@ impl Runner<'_> {
         if let Some(kind) = picture.owned_key(id) {
             return Err(crate::keys::errors::principal_owns(kind));
         }
+        if picture.xml_collections().any(|c| c.owner == Some(id)) {
+            return Err(crate::keys::errors::principal_owns("xml schema collection"));
+        }
         if picture.modules().any(|m| m.execute_as == Some(id) && m.schema_id != SERVER_TRIGGERS) {
             return Err(errors::principal_runs_modules());
         }
@@ -313,6 +316,12 @@ impl Runner<'_> {
         }
         let of_key = |on: &SecurableRef| picture.key_owner(*on).is_some();
         let strange = wanted.iter().find(|(name, on)| of_key(on) && !KEY_PERMISSIONS.contains(name));
+        if let Some((name, _)) = strange {
+            return Err(errors::permission_not_compatible(name));
+        }
+        let strange = wanted.iter().find(|(name, on)| {
+            matches!(on, SecurableRef::XmlCollection(_)) && !XML_COLLECTION_PERMISSIONS.contains(name)
+        });
         if let Some((name, _)) = strange {
             return Err(errors::permission_not_compatible(name));
         }
@@ -442,6 +451,10 @@ impl Runner<'_> {
                 let found = picture.principal_named(&s.name.name.text).ok_or_else(|| missing("user"))?;
                 (SecurableRef::Principal(found.principal_id), &["CONTROL"])
             }
+            Some("XML SCHEMA COLLECTION") => {
+                let found = self.collection_named(&s.name).ok_or_else(|| missing("xml schema collection"))?;
+                (SecurableRef::XmlCollection(found.collection_id), XML_COLLECTION_PERMISSIONS)
+            }
             Some(class @ ("CERTIFICATE" | "ASYMMETRIC KEY" | "SYMMETRIC KEY")) => {
                 let found = crate::keys::securable(&picture, class, &s.name.name.text);
                 (found.ok_or_else(|| missing(&class.to_ascii_lowercase()))?, KEY_PERMISSIONS)
@@ -528,6 +541,27 @@ impl Runner<'_> {
                 let owner = owner.ok_or_else(|| errors::cannot_alter_principal("find", "user", to))?;
                 let schema = crate::catalog::SchemaDef { owner: owner.principal_id, ..(**schema).clone() };
                 self.put(&entry, CatalogObject::Schema(Arc::new(schema)))
+            }
+            (Some("XML SCHEMA COLLECTION"), to) => {
+                let missing = || errors::cannot_alter_principal("find", "xml schema collection", name);
+                let found = self.collection_named(&a.on.name).ok_or_else(missing)?;
+                let on = SecurableRef::XmlCollection(found.collection_id);
+                if !self.info.may(&entry, "TAKE OWNERSHIP", on) && !self.info.may(&entry, "CONTROL", on) {
+                    return Err(missing());
+                }
+                let owner = match to {
+                    Some(to) => {
+                        let owner = self.info.picture(&entry).principal_named(&to.text);
+                        Some(
+                            owner
+                                .ok_or_else(|| errors::cannot_alter_principal("find", "user", to))?
+                                .principal_id,
+                        )
+                    }
+                    None => None,
+                };
+                let def = keel_query::xml_collection::XmlCollectionDef { owner, ..(*found).clone() };
+                self.put(&entry, CatalogObject::XmlCollection(Arc::new(def)))
             }
             (Some(class @ ("CERTIFICATE" | "ASYMMETRIC KEY" | "SYMMETRIC KEY")), Some(to)) => {
                 self.give_key(&entry, class, name, to)

@@ -211,6 +211,7 @@ impl<'a> TableBuilder<'a> {
                     .scope
                     .scalar(ty)
                     .map_err(|e| if e.number == 2715 { errors::no_type(column_id, &ty.name) } else { e })?;
+                self.own_collection(&def, ty)?;
                 def.collation =
                     super::collate::column_collation(c.collation.as_ref(), def.ty, self.collation)?;
                 if c.nullable.is_none() && def.ty == SqlType::RowVersion {
@@ -272,6 +273,17 @@ impl<'a> TableBuilder<'a> {
         self.table.next_column_id += 1;
         self.table.next_ordinal += 1;
         Ok(())
+    }
+
+    /// A temporary table's typed xml is of a collection of tempdb, as that of any table is of its database's.
+    fn own_collection(&self, def: &ColumnDef, ty: &ast::TypeName) -> Result<()> {
+        let elsewhere = !self.private && self.entry.id != self.scope.info.current_database().id;
+        match keel_query::bind::merge_types::collection_of(ty) {
+            Some((name, _)) if elsewhere && def.ty.xml_schema().is_some() => {
+                Err(keel_query::errors::no_xml_collection(&name.name.text))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn alias_nullable(&self, ty: &ast::TypeName) -> bool {

@@ -121,7 +121,7 @@ impl<'t> Source<'t> {
         match (self.value(stored, c), c.ty) {
             (Value::Str(text), ty) => {
                 let (read, whole) = (document::beginning(&text), text.len() <= document::LENGTH_MAX);
-                let text = if ty == SqlType::Xml { document::xml(read) } else { read.to_owned() };
+                let text = if ty.is_xml() { document::xml(read) } else { read.to_owned() };
                 Text { text: Some(text), whole }
             }
             (Value::Bytes(bytes), _) => {

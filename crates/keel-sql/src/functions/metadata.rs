@@ -242,6 +242,24 @@ pub fn type_number(picture: &Picture, name: &str) -> Option<i32> {
     picture.user_type(schema, last).map(|t| t.user_type_id)
 }
 
+/// The documents of an XML schema collection: schema, name, and the target namespace wanted.
+pub(super) fn xml_schema_namespace(info: &Info, args: &[Value]) -> Result<Value> {
+    let picture = current(info);
+    let (schema, name) = (text(args, 0).unwrap_or(""), text(args, 1).unwrap_or(""));
+    let found = picture.schema_id(schema).and_then(|schema| picture.xml_collection_named(schema, name));
+    let Some(found) = found else {
+        if schema.eq_ignore_ascii_case("sys") && name.eq_ignore_ascii_case("sys") {
+            return Err(crate::errors::builtin_xml_schemata());
+        }
+        return Err(keel_query::errors::no_xml_collection(&format!("{schema}.{name}")));
+    };
+    let namespace = text(args, 2);
+    match keel_query::xml_collection::components::document_of(found, namespace) {
+        Some(documents) => Ok(Value::str(documents)),
+        None => Err(crate::errors::no_xml_namespace(namespace.unwrap_or(""), &found.name)),
+    }
+}
+
 pub(super) fn type_id(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(int(text(args, 0).and_then(|n| type_number(&current(info), n)).map(i64::from)))
 }

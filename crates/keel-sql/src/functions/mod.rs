@@ -115,6 +115,7 @@ pub static ALL: &[Function] = &[
     f("UPDATE()", 1, 1, SqlType::Bit, session::column_updated),
     f("TRIGGER_NESTLEVEL", 0, 3, INT, session::trigger_nest_level),
     f("EVENTDATA", 0, 0, SqlType::Xml, session::event_data),
+    f("XML_SCHEMA_NAMESPACE", 2, 3, SqlType::Xml, metadata::xml_schema_namespace),
     f("CONNECTIONPROPERTY", 1, 1, VARIANT, session::connection_property),
     f("GETANSINULL", 0, 1, SqlType::SmallInt, session::get_ansi_null),
     f("APPLOCK_MODE", 3, 3, TEXT, session::applock_mode),

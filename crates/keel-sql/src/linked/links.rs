@@ -363,9 +363,11 @@ fn sent_type(ty: SqlType, value: &Value) -> SqlType {
     let plain = value.as_str().is_none_or(str::is_ascii);
     match ty {
         SqlType::Null => SqlType::Int,
-        SqlType::VarChar(Length::Max) | SqlType::Text | SqlType::NText | SqlType::Xml => {
-            SqlType::NVarChar(Length::Max)
-        }
+        SqlType::VarChar(Length::Max)
+        | SqlType::Text
+        | SqlType::NText
+        | SqlType::Xml
+        | SqlType::TypedXml(_) => SqlType::NVarChar(Length::Max),
         SqlType::VarChar(Length::Limited(n)) | SqlType::Char(n) if !plain => national(n),
         SqlType::Image | SqlType::HierarchyId | SqlType::Geometry | SqlType::Geography => {
             SqlType::VarBinary(Length::Max)

@@ -280,7 +280,7 @@ fn is_same(sent: SqlType, wanted: SqlType) -> bool {
     use SqlType as T;
     matches!(
         (sent, wanted),
-        (T::NVarChar(_), T::Xml | T::NText)
+        (T::NVarChar(_), T::Xml | T::TypedXml(_) | T::NText)
             | (T::VarChar(_), T::Text)
             | (T::VarBinary(_) | T::Binary(_), T::Image | T::RowVersion)
             | (T::Decimal { .. }, T::Numeric { .. })

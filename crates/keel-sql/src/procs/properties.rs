@@ -89,6 +89,14 @@ impl Levels {
             let ty = picture.types().find(|t| t.schema_id == schema && fold(&t.name) == fold(name))?;
             return Some(Owner { class: property_class::TYPE, major: ty.user_type_id, minor: 0 });
         }
+        if kind == "XML SCHEMA COLLECTION" {
+            let found = picture.xml_collection_named(schema, name)?;
+            return Some(Owner {
+                class: property_class::XML_COLLECTION,
+                major: found.collection_id,
+                minor: 0,
+            });
+        }
         let object = |major| Owner { class: property_class::OBJECT, major, minor: 0 };
         let named = picture.named(schema, name)?;
         let Some((kind, name)) = levels.next() else { return Some(object(id_of(&named)?)) };
@@ -291,6 +299,10 @@ fn path(picture: &Picture, p: &PropertyDef) -> Option<Vec<(&'static str, String)
         (property_class::TYPE, _) => {
             let ty = picture.type_by_id(p.major)?;
             vec![in_schema(ty.schema_id)?, ("TYPE", ty.name.clone())]
+        }
+        (property_class::XML_COLLECTION, _) => {
+            let found = picture.xml_collection(p.major)?;
+            vec![in_schema(found.schema_id)?, ("XML SCHEMA COLLECTION", found.name.clone())]
         }
         (class, minor) => {
             if let Some(trigger) = picture.event_triggers(DATABASE_TRIGGERS).find(|m| m.object_id == p.major)

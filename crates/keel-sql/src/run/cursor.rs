@@ -505,5 +505,6 @@ pub(super) fn all_of(mut terms: Vec<ast::Expr>, span: ast::Span) -> ast::Expr {
 
 /// Whether values of a type can be compared with `=`.
 fn comparable(ty: SqlType) -> bool {
-    !matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml) && !ty.is_spatial()
+    !matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::TypedXml(_))
+        && !ty.is_spatial()
 }

@@ -688,6 +688,10 @@ impl BindScope for Scope<'_> {
         self.info.picture(&entry).triggers(table.object_id).iter().any(|m| crate::triggers::fires(m, action))
     }
 
+    fn xml_type(&self, name: &ast::ObjectName, document: bool) -> Result<SqlType> {
+        self.typed_xml(name, document)
+    }
+
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<SqlType> {
         if name.eq_ignore_ascii_case("sysname") {
             return Some(SqlType::SYSNAME);
@@ -755,13 +759,16 @@ pub fn parameters(program: &Program) -> Vec<ParameterInfo> {
 
 impl TypeLookup for Scope<'_> {
     fn scalar(&self, ty: &ast::TypeName) -> Result<SqlType> {
+        if let Some((name, document)) = keel_query::bind::merge_types::collection_of(ty) {
+            return self.xml_type(name, document);
+        }
         let schema = ty.name.schema.as_ref().map(|s| s.text.as_str());
         let mut args = Vec::with_capacity(ty.args.len());
         for arg in &ty.args {
             match arg {
                 ast::TypeArg::Number(n) => args.push(TypeArg::Number(i64::from(*n))),
                 ast::TypeArg::Max => args.push(TypeArg::Max),
-                ast::TypeArg::Name(_) => {}
+                ast::TypeArg::Collection { .. } => {}
             }
         }
         if schema.is_none_or(|s| s.eq_ignore_ascii_case("sys")) {

@@ -36,6 +36,10 @@ impl Runner<'_> {
                 .object_event(program, "CREATE", "SYNONYM", &c.name)
                 .map(|e| e.element("TargetObjectName", &c.target.name.text)),
             S::CreateType(c) => self.object_event(program, "CREATE", "TYPE", &c.name),
+            S::XmlCollection(c) => {
+                let verb = if c.add { "ALTER" } else { "CREATE" };
+                self.object_event(program, verb, "XML SCHEMA COLLECTION", &c.name)
+            }
             S::CreateIndex(c) => {
                 let kind = match &c.content {
                     Some(ContentIndex::Spatial { .. }) => "CREATE_SPATIAL_INDEX",
@@ -339,6 +343,7 @@ impl Runner<'_> {
             DropClass::Synonym => object("SYNONYM"),
             DropClass::SecurityPolicy => object("SECURITY POLICY"),
             DropClass::Type => self.object_event(program, "DROP", "TYPE", name),
+            DropClass::XmlCollection => self.object_event(program, "DROP", "XML SCHEMA COLLECTION", name),
             DropClass::Trigger => self.dropped_trigger(program, d.trigger_target.as_ref(), name),
             DropClass::Statistics => {
                 let (table, _) = crate::ddl::table_and_statistics(name)?;
@@ -537,6 +542,7 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
         | S::CreateSequence(_)
         | S::AlterSequence(_)
         | S::CreateType(_)
+        | S::XmlCollection(_)
         | S::AlterAuthorization(_)
         | S::Partition(_)
         | S::FullText(_)
@@ -544,7 +550,11 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
         S::Drop(d)
             if matches!(
                 d.class,
-                DropClass::Login | DropClass::Role | DropClass::Type | DropClass::Schema
+                DropClass::Login
+                    | DropClass::Role
+                    | DropClass::Type
+                    | DropClass::XmlCollection
+                    | DropClass::Schema
             ) =>
         {
             &whole[span.start as usize..next_statement(whole, span.end as usize)]

@@ -215,6 +215,11 @@ pub(super) fn collation(c: &ColumnDef) -> Value {
     if facts(c.ty).is_text { text(c.collation.name()) } else { NULL }
 }
 
+/// `is_xml_document` and `xml_collection_id` of a type.
+pub(super) fn xml_facts(ty: SqlType) -> (bool, i32) {
+    ty.xml_schema().map_or((false, 0), |of| (of.document, of.collection))
+}
+
 fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
     let f = facts(c.ty);
     let mut row = vec![
@@ -233,8 +238,10 @@ fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
         bit(c.identity.is_some()),
         bit(c.computed.is_some()),
     ];
-    row.extend(std::iter::repeat_n(bit(false), 6));
-    row.extend([int(0), int(c.default.as_ref().map_or(0, |d| d.object_id)), int(0), bit(false), bit(false)]);
+    row.extend(std::iter::repeat_n(bit(false), 5));
+    let (document, collection) = xml_facts(c.ty);
+    row.extend([bit(document), int(collection)]);
+    row.extend([int(c.default.as_ref().map_or(0, |d| d.object_id)), int(0), bit(false), bit(false)]);
     row.extend([
         int(0),
         text("NOT_APPLICABLE"),

@@ -27,9 +27,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("name", NAME), ("principal_id", INT), ("assembly_id", INT), ("clr_name", N256), ("permission_set", TINY),
         ("permission_set_desc", DESC), ("is_visible", BIT), ("create_date", DATE), ("modify_date", DATE), ("is_user_defined", BIT),
     ]),
-    none("xml_schema_collections", &[
-        ("xml_collection_id", INT), ("schema_id", INT), ("principal_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE),
-    ]),
     none("credentials", &[
         ("credential_id", INT), ("name", NAME), ("credential_identity", SqlType::NVarChar(Length::Limited(4000))), ("create_date", DATE),
         ("modify_date", DATE), ("target_type", SqlType::NVarChar(Length::Limited(100))), ("target_id", INT),

@@ -75,12 +75,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("selective_xml_index_namespaces", &[
         ("object_id", INT), ("index_id", INT), ("is_default_uri", BIT), ("uri", N4000), ("prefix", N4000),
     ]),
-    none("xml_schema_namespaces", &[("xml_collection_id", INT), ("name", N4000), ("xml_namespace_id", INT)]),
-    none("xml_schema_components", &[
-        ("xml_component_id", INT), ("xml_collection_id", INT), ("xml_namespace_id", INT), ("is_qualified", BIT), ("name", N4000),
-        ("symbol_space", SqlType::Char(1)), ("symbol_space_desc", DESC), ("kind", SqlType::Char(1)), ("kind_desc", DESC),
-        ("derivation", SqlType::Char(1)), ("derivation_desc", DESC), ("base_xml_component_id", INT), ("scoping_xml_component_id", INT),
-    ]),
     none("edge_constraints", &[
         ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT), ("type", KIND),
         ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT), ("is_published", BIT),

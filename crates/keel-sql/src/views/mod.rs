@@ -59,6 +59,7 @@ mod traces;
 mod triggers;
 mod usage;
 mod waits;
+mod xml_collections;
 pub use waits::waits;
 
 pub(crate) use changes::change_versions;
@@ -174,7 +175,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 50] {
+fn groups() -> [&'static [SystemView]; 51] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -183,6 +184,7 @@ fn groups() -> [&'static [SystemView]; 50] {
         columns::VIEWS,
         indexes::VIEWS,
         content_indexes::VIEWS,
+        xml_collections::VIEWS,
         constraints::VIEWS,
         modules::VIEWS,
         dependencies::VIEWS,
@@ -412,7 +414,7 @@ pub fn facts(ty: SqlType) -> TypeFacts {
         SqlType::VarChar(l) | SqlType::NVarChar(l) | SqlType::VarBinary(l) => Some(chars(l)),
         SqlType::Text | SqlType::Image => Some(i32::MAX),
         SqlType::NText => Some(1_073_741_823),
-        SqlType::Xml | SqlType::Geometry | SqlType::Geography => Some(-1),
+        SqlType::Xml | SqlType::TypedXml(_) | SqlType::Geometry | SqlType::Geography => Some(-1),
         SqlType::HierarchyId => Some(892),
         _ => None,
     };

@@ -163,6 +163,7 @@ fn parameter_row(
     table: bool,
 ) -> Vec<Value> {
     let f = facts(ty);
+    let (document, collection) = super::columns::xml_facts(ty);
     vec![
         int(id),
         text(name),
@@ -175,9 +176,9 @@ fn parameter_row(
         bit(output),
         bit(false),
         bit(default),
-        bit(false),
+        bit(document),
         NULL,
-        int(0),
+        int(collection),
         bit(table),
         bit(true),
         NULL,

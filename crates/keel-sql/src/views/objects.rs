@@ -508,6 +508,7 @@ fn extended_properties(cx: &ViewContext<'_>) -> Rows {
         2 => "PARAMETER",
         3 => "SCHEMA",
         6 => "TYPE",
+        10 => "XML_SCHEMA_COLLECTION",
         7 => "INDEX",
         20 => "DATASPACE",
         _ => "OBJECT_OR_COLUMN",

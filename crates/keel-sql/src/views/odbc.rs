@@ -162,7 +162,7 @@ fn describe(ty: SqlType) -> Odbc {
         T::UniqueIdentifier => number(-11, 36, bytes, None, None),
         T::RowVersion => Odbc { octets: Some(8), ..number(-2, 8, 8, None, None) },
         T::SqlVariant => number(-150, 8000, 8000, Some(0), Some(10)),
-        T::Xml => large(-152, 0, 0),
+        T::Xml | T::TypedXml(_) => large(-152, 0, 0),
         T::HierarchyId => large(-151, 892, 892),
         T::Geometry | T::Geography => large(-151, 0, 0),
     }
@@ -193,7 +193,7 @@ fn old_code(ty: SqlType, nullable: bool) -> i64 {
         T::VarBinary(_) | T::UniqueIdentifier => 37,
         T::Image => 34,
         T::HierarchyId | T::Geometry | T::Geography => 23,
-        T::Date | T::Time(_) | T::DateTime2(_) | T::DateTimeOffset(_) | T::Xml => 0,
+        T::Date | T::Time(_) | T::DateTime2(_) | T::DateTimeOffset(_) | T::Xml | T::TypedXml(_) => 0,
     }
 }
 
@@ -352,7 +352,8 @@ fn type_row(ty: SqlType, prefix: &str, parameters: &str) -> Vec<Value> {
     let suffix = if prefix.ends_with('\'') { "'" } else { "" };
     let exact = matches!(ty, SqlType::Decimal { .. } | SqlType::Numeric { .. });
     let numeric = o.radix.is_some() && !matches!(ty, SqlType::SqlVariant);
-    let large = matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml);
+    let large =
+        matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::TypedXml(_));
     let whole = matches!(ty, SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt);
     let money = matches!(ty, SqlType::Money | SqlType::SmallMoney);
     let searchable = if large {

@@ -338,6 +338,7 @@ fn permission_row(grantee: i32, p: &PermissionDef, codes: &[(&str, &str)]) -> Ve
         SecurableRef::Database => (0, "DATABASE", 0),
         SecurableRef::Object(id) | SecurableRef::Column(id, _) => (1, "OBJECT_OR_COLUMN", id),
         SecurableRef::Schema(id) => (3, "SCHEMA", id),
+        SecurableRef::XmlCollection(id) => (10, "XML_SCHEMA_COLLECTION", id),
         SecurableRef::Principal(id) => (4, "DATABASE_PRINCIPAL", id),
         SecurableRef::SymmetricKey(id) => (24, "SYMMETRIC_KEYS", id),
         SecurableRef::Certificate(id) => (25, "CERTIFICATE", id),

@@ -184,7 +184,7 @@ fn null(_: &Value, _: &Cast) -> Result<Value> {
 fn is_identity(from: SqlType, to: SqlType) -> bool {
     use SqlType as T;
     match (from, to) {
-        _ if from == to => true,
+        _ if from == to || (from.is_xml() && to == T::Xml) => true,
         (T::TinyInt, T::SmallInt | T::Int | T::BigInt)
         | (T::SmallInt, T::Int | T::BigInt)
         | (T::Int, T::BigInt) => true,

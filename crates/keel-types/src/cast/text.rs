@@ -17,18 +17,17 @@ pub(super) fn step(from: SqlType, to: SqlType) -> Option<Step> {
     use Family as F;
     let ancient = matches!(to, SqlType::Text | SqlType::NText);
     Some(match from.family() {
-        F::String if to == SqlType::Xml => xml::from_narrow,
-        F::NationalString if to == SqlType::Xml => xml::from_wide,
-        F::Binary if to == SqlType::Xml => xml::from_bytes,
-        F::String | F::NationalString | F::Xml if to.is_national() || to == SqlType::Xml => {
-            national_to_national
-        }
-        F::String if from != SqlType::Xml => narrow_to_narrow,
+        F::String if to.is_xml() => xml::from_narrow,
+        F::NationalString if to.is_xml() => xml::from_wide,
+        F::Binary if to.is_xml() => xml::from_bytes,
+        F::Xml if to.xml_schema().is_some() => xml::from_xml,
+        F::String | F::NationalString | F::Xml if to.is_national() || to.is_xml() => national_to_national,
+        F::String if !from.is_xml() => narrow_to_narrow,
         F::NationalString | F::Xml => national_to_narrow,
         _ if ancient => return None,
-        F::Binary if to == SqlType::Xml || from == SqlType::Image => return None,
+        F::Binary if to.is_xml() || from == SqlType::Image => return None,
         F::Binary => binary_to_text,
-        _ if to == SqlType::Xml => return None,
+        _ if to.is_xml() => return None,
         F::Bit | F::Integer => int_to_text,
         F::Null | F::Variant => return None,
         _ => other_to_text,

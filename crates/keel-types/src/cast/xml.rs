@@ -1,15 +1,39 @@
-//! Conversion to xml: parsed and written again in the form in which it is kept. Styles 1 and 3 keep white space.
+//! Conversion to xml: parsed and written again in the form in which it is kept. Styles 1 and 3 keep white space. What goes into
+//! typed xml is validated on the way, whoever asks for the conversion.
 
 use super::{Cast, mismatch};
 use crate::error::{Result, SqlError};
+use crate::ty::XmlSchema;
 use crate::value::Value;
 use keel_xml::parse::Source;
+use keel_xml::schema::registry;
+use keel_xml::schema::validate::validate;
 
 fn normalized(text: &str, source: Source, cast: &Cast) -> Result<Value> {
     let preserve = matches!(cast.style_or(0), 1 | 3);
-    match keel_xml::normalize(text, source, preserve) {
+    let kept = match cast.to.xml_schema() {
+        Some(schema) => validated(text, source, preserve, schema),
+        None => keel_xml::normalize(text, source, preserve),
+    };
+    match kept {
         Ok(text) => Ok(Value::str(text)),
         Err(e) => Err(SqlError::new(e.number, 16, e.state, e.message)),
+    }
+}
+
+/// The text in which typed xml keeps an instance.
+fn validated(text: &str, source: Source, preserve: bool, of: XmlSchema) -> keel_xml::Result<String> {
+    let document = keel_xml::parse::parse(text, source, preserve)?;
+    let schema = registry::schema(of.version)?;
+    Ok(keel_xml::write::document(&validate(&document, &schema, of.document)?))
+}
+
+/// Untyped xml, or that of another collection. What it kept of white space stays.
+pub(super) fn from_xml(value: &Value, cast: &Cast) -> Result<Value> {
+    match value {
+        Value::Null => Ok(Value::Null),
+        Value::Str(s) => normalized(s, Source::Any, &cast.with_style(1)),
+        _ => Err(mismatch(value, cast)),
     }
 }
 

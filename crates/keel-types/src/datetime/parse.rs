@@ -426,7 +426,11 @@ impl Reader {
         }
         let third = self.number()?;
         let day_first = matches!(self.order, DateOrder::Dmy | DateOrder::Dym | DateOrder::Ydm);
-        let (year, month, day) = if let Written::InOrder(digits) = self.written {
+        // Four digits before all else are a year to the old types, in whatever order the style would have it.
+        let year_first = self.classic && first.1 == 4 && self.written == Written::InOrder(4);
+        let (year, month, day) = if let Written::InOrder(digits) = self.written
+            && !year_first
+        {
             let date = self.order.assign([first, second, third]);
             if date.0.1 != digits {
                 return Err(Refusal::Syntax);

@@ -294,7 +294,7 @@ impl Request<'_> {
         let ty = self.ty(i);
         match ty {
             SqlType::Text => Ok(SqlType::VarChar(Length::Max)),
-            SqlType::NText | SqlType::Xml => Ok(SqlType::NVarChar(Length::Max)),
+            SqlType::NText | SqlType::Xml | SqlType::TypedXml(_) => Ok(SqlType::NVarChar(Length::Max)),
             _ if ty.is_string() => Ok(ty),
             SqlType::Null => Ok(SqlType::VarChar(Length::Limited(1))),
             SqlType::Image | SqlType::SqlVariant => Err(self.bad_argument(i)),
@@ -309,7 +309,7 @@ impl Request<'_> {
     /// Like [`Request::text`], without the types that only few functions take: 8116.
     fn string(&self, i: usize) -> Result<SqlType> {
         match self.ty(i) {
-            SqlType::Text | SqlType::NText | SqlType::Xml => Err(self.bad_argument(i)),
+            SqlType::Text | SqlType::NText | SqlType::Xml | SqlType::TypedXml(_) => Err(self.bad_argument(i)),
             _ => self.text(i),
         }
     }

@@ -79,7 +79,7 @@ fn resolve_datalength(r: &Request<'_>) -> Result<Call> {
     let result = if max { SqlType::BigInt } else { SqlType::Int };
     let routine: super::Routine = |call, _, a| {
         Ok(Value::Int(match &a[0] {
-            Value::Str(s) if !call.params[0].is_national() && call.params[0] != SqlType::Xml => {
+            Value::Str(s) if !call.params[0].is_national() && !call.params[0].is_xml() => {
                 crate::collation::pages::length(s, call.collation.code_page()) as i64
             }
             other => data_length(other, call.params[0]),
@@ -91,7 +91,7 @@ fn resolve_datalength(r: &Request<'_>) -> Result<Call> {
 /// Bytes the product stores for a value.
 pub(super) fn data_length(value: &Value, ty: SqlType) -> i64 {
     match value {
-        Value::Str(s) if ty.is_national() || ty == SqlType::Xml => 2 * units(s, true) as i64,
+        Value::Str(s) if ty.is_national() || ty.is_xml() => 2 * units(s, true) as i64,
         Value::Str(s) => units(s, false) as i64,
         Value::Bytes(b) => b.len() as i64,
         Value::Variant(v) => data_length(&v.1, v.0),

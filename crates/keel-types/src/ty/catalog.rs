@@ -126,7 +126,7 @@ impl SqlType {
             T::UniqueIdentifier => "uniqueidentifier",
             T::RowVersion => "timestamp",
             T::SqlVariant => "sql_variant",
-            T::Xml => "xml",
+            T::Xml | T::TypedXml(_) => "xml",
             T::HierarchyId => "hierarchyid",
             T::Geometry => "geometry",
             T::Geography => "geography",
@@ -168,7 +168,7 @@ impl SqlType {
             T::NVarChar(_) => 231,
             T::NChar(_) => 239,
             T::HierarchyId | T::Geometry | T::Geography => 240,
-            T::Xml => 241,
+            T::Xml | T::TypedXml(_) => 241,
         }
     }
 
@@ -206,7 +206,11 @@ impl SqlType {
             T::NChar(n) => (n * 2) as i16,
             T::VarChar(Length::Limited(n)) | T::VarBinary(Length::Limited(n)) => n as i16,
             T::NVarChar(Length::Limited(n)) => (n * 2) as i16,
-            T::VarChar(Length::Max) | T::NVarChar(Length::Max) | T::VarBinary(Length::Max) | T::Xml => -1,
+            T::VarChar(Length::Max)
+            | T::NVarChar(Length::Max)
+            | T::VarBinary(Length::Max)
+            | T::Xml
+            | T::TypedXml(_) => -1,
             T::Geometry | T::Geography => -1,
             T::HierarchyId => 892,
             T::Text | T::NText | T::Image | T::UniqueIdentifier => 16,
@@ -276,7 +280,9 @@ impl SqlType {
             T::SqlVariant => 8000,
             T::VarChar(Length::Max) | T::NVarChar(Length::Max) | T::VarBinary(Length::Max) => return None,
             T::HierarchyId => 892,
-            T::Text | T::NText | T::Image | T::Xml | T::Geometry | T::Geography => return None,
+            T::Text | T::NText | T::Image | T::Xml | T::TypedXml(_) | T::Geometry | T::Geography => {
+                return None;
+            }
         })
     }
 }

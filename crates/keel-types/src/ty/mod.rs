@@ -23,6 +23,18 @@ pub enum Length {
     Max,
 }
 
+/// Which schema collection a typed xml is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct XmlSchema {
+    /// `xml_collection_id` in the database that declares it.
+    pub collection: i32,
+    /// The number of the collection's version (see [`keel_xml::schema::registry`]); a catalog gives it to what it holds.
+    #[serde(skip)]
+    pub version: u32,
+    /// `DOCUMENT`: one element on the top level.
+    pub document: bool,
+}
+
 /// A declared SQL type. Collation is kept beside it, not in it (see [`Collation`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SqlType {
@@ -96,6 +108,8 @@ pub enum SqlType {
     SqlVariant,
     /// `xml` (stored and returned as text)
     Xml,
+    /// `xml(collection)`: its values are valid, and in the form in which validation leaves them.
+    TypedXml(XmlSchema),
     /// Type of a bare NULL literal before it is coerced (behaves as int in result sets).
     Null,
     /// `hierarchyid`, kept as its bytes (see [`crate::hierarchyid`])
@@ -131,7 +145,7 @@ impl SqlType {
             T::Binary(_) | T::VarBinary(_) | T::Image | T::RowVersion => Family::Binary,
             T::UniqueIdentifier => Family::Guid,
             T::SqlVariant => Family::Variant,
-            T::Xml => Family::Xml,
+            T::Xml | T::TypedXml(_) => Family::Xml,
             T::HierarchyId | T::Geometry | T::Geography => Family::Clr,
         }
     }
@@ -140,6 +154,21 @@ impl SqlType {
     #[must_use]
     pub const fn is_string(self) -> bool {
         matches!(self.family(), Family::String | Family::NationalString)
+    }
+
+    /// `xml`, typed or not.
+    #[must_use]
+    pub const fn is_xml(self) -> bool {
+        matches!(self, SqlType::Xml | SqlType::TypedXml(_))
+    }
+
+    /// The schema collection of typed xml.
+    #[must_use]
+    pub const fn xml_schema(self) -> Option<XmlSchema> {
+        match self {
+            SqlType::TypedXml(schema) => Some(schema),
+            _ => None,
+        }
     }
 
     /// `nchar`, `nvarchar`, `ntext`.
@@ -203,6 +232,7 @@ impl SqlType {
                 | T::NText
                 | T::Image
                 | T::Xml
+                | T::TypedXml(_)
                 | T::Geometry
                 | T::Geography
         )
@@ -222,7 +252,9 @@ impl SqlType {
         match self {
             T::Char(n) | T::NChar(n) | T::Binary(n) => Some(Length::Limited(n)),
             T::VarChar(n) | T::NVarChar(n) | T::VarBinary(n) => Some(n),
-            T::Text | T::NText | T::Image | T::Xml | T::Geometry | T::Geography => Some(Length::Max),
+            T::Text | T::NText | T::Image | T::Xml | T::TypedXml(_) | T::Geometry | T::Geography => {
+                Some(Length::Max)
+            }
             T::RowVersion => Some(Length::Limited(8)),
             _ => None,
         }

@@ -107,7 +107,7 @@ impl SqlType {
             T::DateTime => 25,
             T::DateTime2(_) => 26,
             T::DateTimeOffset(_) => 27,
-            T::Xml => 28,
+            T::Xml | T::TypedXml(_) => 28,
             T::SqlVariant => 29,
             T::HierarchyId => 30,
             T::Geometry => 31,
@@ -167,6 +167,8 @@ pub fn common(left: SqlType, right: SqlType) -> Result<SqlType> {
         T::Char(_) | T::VarChar(_) | T::NChar(_) | T::NVarChar(_) | T::Binary(_) | T::VarBinary(_) => {
             merge_length(low, high)
         }
+        // Of two collections none is the other.
+        T::TypedXml(_) if low != high => T::Xml,
         other => other,
     })
 }
@@ -183,7 +185,7 @@ pub const fn implicitly_converts(from: SqlType, to: SqlType) -> bool {
         matches!(from, T::Text | T::NText | T::Image) || matches!(to, T::Text | T::NText | T::Image);
     if old_large {
         return match (from, to) {
-            (_, T::Xml) => true,
+            (_, T::Xml | T::TypedXml(_)) => true,
             (T::Image, _) => to.is_binary(),
             (_, T::Image) => from.is_binary() || matches!(from, T::Char(_) | T::VarChar(_)),
             _ => from.is_string() && to.is_string(),

@@ -154,7 +154,7 @@ impl Atom {
             Atom::Untyped(s) | Atom::String(s) | Atom::Moment(_, s) => s.clone(),
             Atom::Integer(n) => n.to_smolstr(),
             Atom::Decimal(d) => d.normalize().to_smolstr(),
-            Atom::Double(f) => double_text(*f),
+            Atom::Double(f) => double_text(*f, 15),
             Atom::Boolean(b) => b.to_smolstr(),
             Atom::Binary(true, b) => b.iter().map(|b| format!("{b:02X}")).collect::<String>().into(),
             Atom::Binary(false, b) => STANDARD.encode(b).into(),
@@ -302,7 +302,7 @@ fn is_moment(text: &str, ty: AtomType) -> bool {
     }
 }
 
-fn hex_bytes(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn hex_bytes(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;
     }
@@ -320,15 +320,15 @@ fn parse_double(text: &str) -> Option<f64> {
     }
 }
 
-/// `fn:string` of a double: plain from 1e-6 to 1e6, else with an exponent; 15 digits.
-fn double_text(f: f64) -> SmolStr {
+/// `fn:string` of a double: plain from 1e-6 to 1e6, else with an exponent; so many digits (15 of a double, 7 of a float).
+pub(crate) fn double_text(f: f64, digits: usize) -> SmolStr {
     if f.is_nan() {
         return "NaN".into();
     }
     if f.is_infinite() {
         return if f > 0.0 { "INF" } else { "-INF" }.into();
     }
-    let scientific = format!("{f:.14e}");
+    let scientific = format!("{f:.*e}", digits - 1);
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
     if f == 0.0 {

@@ -6,6 +6,7 @@
 use super::ast::{Axis, Expr, Flwor, Step, Test};
 use super::atom::{Atom, AtomType};
 use super::functions::Function;
+use crate::schema::Schema;
 use crate::{Result, XmlError};
 use smol_str::{SmolStr, format_smolstr};
 
@@ -32,9 +33,28 @@ pub(crate) enum What {
     Node,
     /// A constructed node: what the product does not look into.
     Constructed,
+    /// Elements of these declarations of the schema collection.
+    Declared(Typed),
+    /// An attribute of a declaration.
+    DeclaredAttribute(Typed),
+    /// Any node of a typed instance.
+    Anything,
     Atom(AtomType),
     /// Atoms and nodes, or unlike atoms.
     Item,
+}
+
+/// What a schema collection says of elements or of an attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Typed {
+    /// The declarations of elements.
+    pub(crate) elements: Vec<u32>,
+    /// The simple type of their values, where they have one, and whether it is a list.
+    pub(crate) value: Option<(AtomType, bool)>,
+    /// The simple type in the collection.
+    pub(crate) simple: Option<u32>,
+    /// As messages have it: name and type.
+    pub(crate) shown: SmolStr,
 }
 
 /// A static type.
@@ -75,6 +95,9 @@ impl Type {
             What::Node | What::Constructed => {
                 "(element(*,xdt:untyped) | comment | processing-instruction | text)".to_owned()
             }
+            What::Declared(typed) => format!("element({})", typed.shown),
+            What::DeclaredAttribute(typed) => format!("attribute({})", typed.shown),
+            What::Anything => "node()".to_owned(),
             What::Atom(ty) => ty.name().to_owned(),
             What::Item => "item()".to_owned(),
         };
@@ -83,8 +106,12 @@ impl Type {
 
     /// The type of the values of its items.
     pub(crate) fn atomized(&self) -> Type {
-        match self.what {
+        match &self.what {
             What::Atom(_) | What::Nothing | What::Item => self.clone(),
+            What::Declared(Typed { value: Some((ty, list)), .. })
+            | What::DeclaredAttribute(Typed { value: Some((ty, list)), .. }) => {
+                Type { what: What::Atom(*ty), often: if *list { Often::Many } else { self.often } }
+            }
             _ => Type { what: What::Atom(AtomType::Untyped), often: self.often },
         }
     }
@@ -97,7 +124,7 @@ impl Type {
     }
 }
 
-fn times(a: Often, b: Often) -> Often {
+pub(super) fn times(a: Often, b: Often) -> Often {
     if a == Often::Never || b == Often::Never { Often::Never } else { a.max(b) }
 }
 
@@ -107,6 +134,8 @@ pub(crate) struct Checker<'a> {
     /// Types of `sql:variable` and `sql:column`; `None` for xml.
     pub(crate) externals: &'a [Option<AtomType>],
     pub(crate) context: Type,
+    /// The collection that the instance is valid by, and whether it is a document.
+    pub(crate) schema: Option<(&'a Schema, bool)>,
     pub(crate) variables: Vec<Type>,
     /// Predicates around.
     pub(crate) predicates: u32,
@@ -343,6 +372,9 @@ impl Checker<'_> {
             Test::Instruction(_) => What::Instruction,
             _ => What::Node,
         };
+        if let Some(ty) = self.typed_step(from, step)? {
+            return self.narrowed(from, ty, step);
+        }
         if step.axis == Axis::Attribute && from.what == What::Text {
             return Err(self.error(2219, "Cannot apply the attribute axis to a text node."));
         }
@@ -366,7 +398,11 @@ impl Checker<'_> {
                 Type { what: element(&step.test), often: Often::Many }
             }
         };
-        // A position counts under each node that the step starts from.
+        self.narrowed(from, ty, step)
+    }
+
+    /// What the predicates of a step leave of it. A position counts under each node that the step starts from.
+    fn narrowed(&mut self, from: &Type, ty: Type, step: &Step) -> Result<Type> {
         let narrowed = self.predicates(ty, &step.predicates)?;
         let backwards = matches!(step.axis, Axis::Attribute | Axis::Itself | Axis::Parent);
         let often = if backwards { narrowed.often } else { times(from.often, narrowed.often) };

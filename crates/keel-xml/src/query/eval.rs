@@ -50,12 +50,36 @@ pub enum Item {
 }
 
 impl Item {
-    /// The value: of a node its text.
+    /// The value: of a node its text, of one with a type the first of that type's values.
     #[must_use]
     pub fn atom(&self) -> Atom {
         match self {
             Item::Atom(a) => a.clone(),
-            Item::Node(n) => Atom::Untyped(n.document.string(n.id)),
+            Item::Node(_) => {
+                self.atoms().into_iter().next().unwrap_or_else(|| Atom::Untyped(SmolStr::default()))
+            }
+        }
+    }
+
+    /// The values: several of a list, none of an element that is nil.
+    #[must_use]
+    pub fn atoms(&self) -> Vec<Atom> {
+        match self {
+            Item::Atom(a) => vec![a.clone()],
+            Item::Node(n) => match n.document.value_type(n.id) {
+                Some((_, _, true)) => Vec::new(),
+                Some((schema, ty, _)) => schema.atoms(ty, &n.document.string(n.id)),
+                None => vec![Atom::Untyped(n.document.string(n.id))],
+            },
+        }
+    }
+
+    /// The text of its value.
+    #[must_use]
+    pub fn text(&self) -> SmolStr {
+        match self {
+            Item::Atom(a) => a.text(),
+            Item::Node(n) => n.document.string(n.id),
         }
     }
 }
@@ -98,7 +122,7 @@ fn boolean(value: bool) -> Items {
 }
 
 fn texts(items: &[Item]) -> String {
-    let texts: Vec<SmolStr> = items.iter().map(|i| i.atom().text()).collect();
+    let texts: Vec<SmolStr> = items.iter().map(Item::text).collect();
     texts.join(" ")
 }
 
@@ -329,8 +353,8 @@ impl Eval<'_, '_> {
     // ---- comparisons ----
 
     fn compare(&mut self, general: bool, op: super::ast::Comparison, a: &Expr, b: &Expr) -> Result<Items> {
-        let left: Vec<Atom> = self.expr(a)?.iter().map(Item::atom).collect();
-        let right: Vec<Atom> = self.expr(b)?.iter().map(Item::atom).collect();
+        let left: Vec<Atom> = self.expr(a)?.iter().flat_map(Item::atoms).collect();
+        let right: Vec<Atom> = self.expr(b)?.iter().flat_map(Item::atoms).collect();
         if !general && (left.is_empty() || right.is_empty()) {
             return Ok(Vec::new());
         }

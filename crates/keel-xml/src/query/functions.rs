@@ -133,7 +133,7 @@ fn integer(value: usize) -> Items {
 
 /// The text of the first item; empty for none.
 fn text(items: &[Item]) -> SmolStr {
-    items.first().map(|i| i.atom().text()).unwrap_or_default()
+    items.first().map(Item::text).unwrap_or_default()
 }
 
 /// Calls a function with evaluated arguments.
@@ -151,7 +151,7 @@ pub(super) fn call(eval: &mut Eval<'_, '_>, function: Function, mut args: Vec<It
         F::Count => integer(first.len()),
         F::Last => integer(eval.focus.size),
         F::Position => integer(eval.focus.position),
-        F::Data => first.iter().map(|i| Item::Atom(i.atom())).collect(),
+        F::Data => first.iter().flat_map(Item::atoms).map(Item::Atom).collect(),
         F::String => string(text(first)),
         F::StringLength => integer(text(first).chars().count()),
         F::Concat => string(args.iter().fold(String::new(), |all, a| all + &text(a))),

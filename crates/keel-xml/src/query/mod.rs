@@ -12,18 +12,21 @@ pub(crate) mod eval;
 pub(crate) mod functions;
 mod parse;
 mod path;
+mod typed;
 
+use crate::schema::Schema;
 use crate::tree::{Document, Kind, ROOT};
 use crate::write::Writer;
 use crate::{Result, XmlError};
 use atom::AtomType;
 pub(crate) use check::{Checker, What};
-pub(crate) use check::{Often, Type};
+pub(crate) use check::{Often, Type, Typed};
 use eval::{Eval, Focus};
 pub use eval::{Item, Items, NodeRef};
 pub(crate) use parse::Parser;
 use smol_str::SmolStr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// How deep a query may nest.
 pub const DEPTH_MAX: usize = 64;
@@ -86,6 +89,31 @@ pub struct Query {
     pub externals: Vec<External>,
 }
 
+/// What the static checks know of where a query starts: a document or a row of `nodes()`, typed or not.
+#[derive(Clone, Debug)]
+pub struct Context {
+    pub(crate) ty: Type,
+    pub(crate) schema: Option<(Arc<Schema>, bool)>,
+}
+
+impl Context {
+    /// A whole instance; of typed xml its collection, and whether it is a document.
+    #[must_use]
+    pub fn instance(schema: Option<(Arc<Schema>, bool)>) -> Context {
+        Context { ty: Type::once(What::Document), schema }
+    }
+
+    /// The collection of typed xml.
+    #[must_use]
+    pub fn schema(&self) -> Option<&Arc<Schema>> {
+        self.schema.as_ref().map(|(schema, _)| schema)
+    }
+
+    pub(crate) fn by(&self) -> Option<(&Schema, bool)> {
+        self.schema.as_ref().map(|(schema, document)| (&**schema, *document))
+    }
+}
+
 impl Query {
     /// Reads a query. `label` is what messages call it (`value()`, `dbo.t.c.value()`), `outer` what WITH XMLNAMESPACES declares
     /// (no prefix: the default). Errors: 6306 when empty, 22xx and 93xx for the syntax.
@@ -100,13 +128,29 @@ impl Query {
         Ok(Query { body, label: label.to_owned(), prolog: p.namespaces.clone(), externals: p.externals })
     }
 
-    /// The static checks of a method. `externals` are the types of [`Query::externals`], `None` for xml; `row` tells that the
-    /// context is a row of `nodes()` rather than a document. Errors: 2389, 2234, 2210, 2203, 2204, ….
-    pub fn check(&self, method: Method, externals: &[Option<AtomType>], row: bool) -> Result<()> {
-        let context = Type::once(if row { What::Node } else { What::Document });
-        let mut checker =
-            Checker { label: &self.label, externals, context, variables: Vec::new(), predicates: 0 };
+    /// The static checks of a method. `externals` are the types of [`Query::externals`], `None` for xml. What rows of `nodes()`
+    /// are to the queries on them. Errors: 2389, 2234, 2210, 2203, 2204, …; of typed xml 2260 to 2263 and 9312 besides.
+    pub fn check(&self, method: Method, externals: &[Option<AtomType>], from: &Context) -> Result<Context> {
+        let mut checker = Checker {
+            label: &self.label,
+            externals,
+            context: from.ty.clone(),
+            schema: from.by(),
+            variables: Vec::new(),
+            predicates: 0,
+        };
         let ty = checker.check(&self.body)?;
+        self.suits(method, &mut checker, &ty)?;
+        let row = match ty.what {
+            What::Declared(_) | What::Anything | What::DeclaredAttribute(_) => ty.what,
+            What::Document if from.schema.is_some() => What::Anything,
+            _ => What::Node,
+        };
+        Ok(Context { ty: Type::once(row), schema: from.schema.clone() })
+    }
+
+    /// Whether a method takes what the query yields.
+    fn suits(&self, method: Method, checker: &mut Checker<'_>, ty: &Type) -> Result<()> {
         match method {
             Method::Value => {
                 let ty = checker.value_of(&self.body)?;
@@ -118,7 +162,7 @@ impl Query {
             Method::Nodes if matches!(ty.what, What::Atom(_) | What::Item) => {
                 Err(checker.error(2374, "A node or set of nodes is required for 'nodes()'"))
             }
-            Method::Query if matches!(ty.what, What::Attribute(_)) => {
+            Method::Query if matches!(ty.what, What::Attribute(_) | What::DeclaredAttribute(_)) => {
                 Err(checker.error(2396, "Attribute may not appear outside of an element"))
             }
             _ => Ok(()),

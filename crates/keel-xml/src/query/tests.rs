@@ -6,7 +6,7 @@ use crate::write;
 
 fn run(xml: &str, query: &str, method: Method) -> std::result::Result<String, Box<XmlError>> {
     let q = Query::parse(query, "t()", &[])?;
-    q.check(method, &[], false)?;
+    q.check(method, &[], &Context::instance(None))?;
     let d = Rc::new(parse_xml(xml, Source::Any, false)?);
     let items = q.run(root(d), &[], &mut Forever)?;
     match method {
@@ -112,7 +112,7 @@ fn refusals() {
 
 fn modify(xml: &str, dml: &str) -> std::result::Result<String, Box<XmlError>> {
     let s = crate::modify::Statement::parse(dml, "modify()", &[])?;
-    s.check(&[])?;
+    s.check(&[], &Context::instance(None))?;
     let d = Rc::new(parse_xml(xml, Source::Any, false)?);
     Ok(write::document(&s.run(&d, &[], &mut Forever)?))
 }

@@ -141,7 +141,7 @@ impl Table {
                     ),
                 );
             }
-            if !column.ty.is_string() && column.ty != SqlType::Xml {
+            if !column.ty.is_string() && !column.ty.is_xml() {
                 return refuse(
                     6828,
                     format!("XMLTEXT column '{name}' must be of a string data type or of type XML."),

@@ -5,7 +5,7 @@ use super::{Binder, Column, JSON_COLUMN, Selected, TEXT, Writing, pack, refuse, 
 use crate::errors::Result;
 use crate::expr::builtin::own;
 use keel_parser::ast;
-use keel_types::{SqlType, Value};
+use keel_types::Value;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -141,7 +141,7 @@ pub fn json_value(v: &Value, c: &Column) -> String {
         Value::Str(s) if c.raw => s.to_string(),
         Value::Int(_) | Value::Decimal(_) | Value::Money(_) | Value::Float(_) => text_of(v, c.ty),
         Value::Variant(inner) => json_value(&inner.1, &Column { ty: inner.0, ..c.clone() }),
-        v => json_string(&text_of(v, if c.ty == SqlType::Xml { TEXT } else { c.ty })),
+        v => json_string(&text_of(v, if c.ty.is_xml() { TEXT } else { c.ty })),
     }
 }
 
@@ -195,6 +195,7 @@ fn json_row(columns: &[Column], values: &[Value], nulls: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use keel_types::SqlType;
 
     fn c(name: &str) -> Column {
         Column { name: name.into(), ty: SqlType::Int, raw: false }

@@ -23,9 +23,9 @@ impl Binder<'_> {
     /// FOR XML.
     pub(super) fn for_xml(&mut self, selected: &Selected, clause: &ast::ForXml) -> Result<Writing> {
         check_clause(clause)?;
-        let (columns, args) = self.columns_to_write(&selected.query, |e| e.ty == SqlType::Xml);
+        let (columns, args) = self.columns_to_write(&selected.query, |e| e.ty.is_xml());
         let columns: Vec<Column> =
-            columns.into_iter().map(|c| Column { raw: c.raw || c.ty == SqlType::Xml, ..c }).collect();
+            columns.into_iter().map(|c| Column { raw: c.raw || c.ty.is_xml(), ..c }).collect();
         let mut declared = if clause.xsinil { XSI.to_owned() } else { String::new() };
         for (prefix, uri) in self.namespaces.iter().rev() {
             let name = prefix.as_ref().map(|p| format!(":{p}")).unwrap_or_default();

@@ -12,7 +12,7 @@ pub(super) fn is_plain(ty: SqlType) -> bool {
 }
 
 fn is_short_text(ty: SqlType) -> bool {
-    ty.is_string() && !matches!(ty, SqlType::Text | SqlType::NText | SqlType::Xml)
+    ty.is_string() && !matches!(ty, SqlType::Text | SqlType::NText | SqlType::Xml | SqlType::TypedXml(_))
 }
 
 fn is_short_binary(ty: SqlType) -> bool {

@@ -40,6 +40,7 @@ impl Picture {
             let verdict = |token| crate::keys::shown(on, |name, on| self.permits(token, name, on));
             token.is_some_and(verdict)
         });
+        seen.see_xml_collections(token, self);
         seen.modules.retain(|id, module| match module.kind {
             ModuleKind::Procedure => sees(*id, ON_MODULES),
             ModuleKind::ScalarFunction => sees(*id, ON_FUNCTIONS),

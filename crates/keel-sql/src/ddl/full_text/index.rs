@@ -300,7 +300,8 @@ fn check_type(c: &ColumnDef) -> Result<bool> {
         | SqlType::NVarChar(_)
         | SqlType::Text
         | SqlType::NText
-        | SqlType::Xml => false,
+        | SqlType::Xml
+        | SqlType::TypedXml(_) => false,
         _ => return Err(not_searchable(&c.name)),
     };
     match &c.computed {

@@ -71,7 +71,7 @@ fn clustered_key(table: &TableDef) -> Option<usize> {
 }
 
 fn primary_xml(table: &TableDef, column: &ColumnDef) -> Result<ContentIndexKind> {
-    if column.ty != SqlType::Xml {
+    if !column.ty.is_xml() {
         return Err(errors::not_xml_column(&column.name, &table.name));
     }
     let primary =

@@ -344,7 +344,9 @@ fn check_shape(picture: &Picture, view: &ViewToIndex<'_>, shape: &ViewShape) -> 
         check_fault(picture, view, fault)?;
     }
     let name = &view.full_name;
-    let large = |ty: SqlType| matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml);
+    let large = |ty: SqlType| {
+        matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::TypedXml(_))
+    };
     if shape.columns.iter().any(|c| large(c.ty)) {
         let text = format!(
             "Cannot create index on view '{name}'. It contains text, ntext, image, FILESTREAM or xml columns."

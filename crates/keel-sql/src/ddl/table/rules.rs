@@ -104,6 +104,7 @@ fn fixed_bytes(ty: SqlType) -> usize {
             | SqlType::NText
             | SqlType::Image
             | SqlType::Xml
+            | SqlType::TypedXml(_)
             | SqlType::SqlVariant
             | SqlType::HierarchyId
             | SqlType::Geometry

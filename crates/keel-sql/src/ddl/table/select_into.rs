@@ -53,6 +53,7 @@ pub fn create_for_select_into(
                 return Err(errors::duplicate_column(&place.name, &c.name));
             }
             let ty = if c.ty == SqlType::Null { SqlType::Int } else { c.ty };
+            of_same_database(runner, &place, c, local)?;
             table.columns.push(ColumnDef {
                 column_id: table.next_column_id,
                 ordinal: table.next_ordinal,
@@ -86,4 +87,23 @@ pub fn create_for_select_into(
         runner.info.global_tables.borrow_mut().push(table.object_id);
     }
     Ok(table)
+}
+
+/// Error 458 for typed xml whose collection is not the new table's database's. A temporary table may have its session's.
+fn of_same_database(
+    runner: &Runner<'_>,
+    place: &Place,
+    c: &keel_query::ColumnMeta,
+    local: bool,
+) -> Result<()> {
+    let Some(of) = c.ty.xml_schema() else { return Ok(()) };
+    let entry = if local { runner.info.current_database() } else { Arc::clone(&place.entry) };
+    let picture = runner.info.picture(&entry);
+    if picture.xml_collection(of.collection).is_some_and(|own| own.version() == of.version) {
+        return Ok(());
+    }
+    let [_, collection] = keel_query::xml_collection::name_of(of).unwrap_or_default();
+    let source = c.source.as_ref().and_then(|s| runner.info.engine.database_by_id(s.database));
+    let database = source.map_or_else(String::new, |e| e.name().to_string());
+    Err(errors::typed_xml_of_other_database(&place.name, &c.name, &collection, &database))
 }
