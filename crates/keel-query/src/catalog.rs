@@ -46,6 +46,9 @@ pub struct ColumnDef {
     /// MASKED WITH.
     #[serde(default)]
     pub mask: Option<MaskDef>,
+    /// `user_type_id` of the alias type it was declared with; `ty` is what that stands for.
+    #[serde(default)]
+    pub alias: Option<i32>,
 }
 
 /// A DEFAULT constraint.

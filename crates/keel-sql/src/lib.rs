@@ -54,6 +54,7 @@ pub mod config;
 pub mod convert;
 pub mod cursor;
 pub mod ddl;
+mod declared;
 pub mod describe;
 pub mod diagnostics;
 pub mod distributed;

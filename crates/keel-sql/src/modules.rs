@@ -33,6 +33,15 @@ pub fn is_schema_bound(module: &ModuleDef) -> bool {
     options(module).schema_binding
 }
 
+/// Whether a trigger is NOT FOR REPLICATION. Most texts are not parsed for it.
+pub fn not_for_replication(module: &ModuleDef) -> bool {
+    if !module.text.to_ascii_uppercase().contains("REPLICATION") {
+        return false;
+    }
+    let kind = parse(module).map(|statement| statement.kind);
+    matches!(kind, Ok(ast::StatementKind::CreateTrigger(t)) if t.not_for_replication)
+}
+
 /// The options that a module is made WITH; none when its text can no longer be read.
 pub fn options(module: &ModuleDef) -> ast::ModuleOptions {
     match parse(module).map(|statement| statement.kind) {

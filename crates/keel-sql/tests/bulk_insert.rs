@@ -51,6 +51,22 @@ fn fields_and_rows_by_their_terminators() {
     }
 }
 
+/// A row ends as lines do on either system, also behind other characters, wherever a block of the file ends.
+#[test]
+fn rows_end_with_lines_of_either_kind() {
+    let rows = |end: &str| (0..30_000).map(|n| format!("{n}+|&|x\r+|{n}&|{end}")).collect::<String>();
+    let (unix, windows) = (rows("\n"), rows("\r\n"));
+    let mut s = session(&[("/unix", unix.as_bytes()), ("/windows", windows.as_bytes())]);
+    run(&mut s, "create table t (a int, b varchar(10), c int)");
+    for file in ["/unix", "/windows"] {
+        let load =
+            format!("bulk insert t from '{file}' with (fieldterminator = '+|', rowterminator = '&|\\n')");
+        assert!(run(&mut s, &load).contains("30000"), "{file}");
+        let seen = run(&mut s, "select count(*), sum(c), max(b) from t where a = c; delete t");
+        assert!(seen.contains("449985000"), "{file}: {seen}");
+    }
+}
+
 #[test]
 fn csv_has_quotes() {
     let text = b"\xEF\xBB\xBF1,\"a, \"\"b\"\"\n\",2,\r\n2,,,2024-01-01\r\n";

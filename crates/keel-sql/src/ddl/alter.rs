@@ -341,6 +341,8 @@ impl Runner<'_> {
         let mut new = table.clone();
         let c = &mut new.columns[at];
         c.ty = self.ddl_scope(program).scalar(ty)?;
+        let here = table.database == self.info.current_database().id;
+        c.alias = self.ddl_scope(program).made_type(ty).filter(|_| here).map(|t| t.user_type_id);
         c.nullable = nullable.unwrap_or(true);
         // Without COLLATE it is the database's again.
         let default = self.entry_of(table.database)?.picture().settings().default_collation();

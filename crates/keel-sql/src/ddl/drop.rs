@@ -223,6 +223,9 @@ impl Runner<'_> {
         let Some(ty) = picture.user_type(place.schema_id, &place.name) else {
             return if if_exists { Ok(()) } else { Err(errors::cannot_drop_missing("type", name)) };
         };
+        if let Some(user) = crate::declared::user_of_type(self.info, &place.entry, &picture, &ty) {
+            return Err(errors::type_in_use(&place.name, &user));
+        }
         let key = CatalogKey { class: object_class::TYPE, id: ty.user_type_id };
         self.change(&place.entry, CatalogOp::Remove(key))
     }

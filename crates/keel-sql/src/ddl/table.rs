@@ -23,7 +23,7 @@ use crate::session::scope::Scope;
 use keel_base::TreeId;
 use keel_parser::ast::{self, ConstraintKind, TableElement};
 use keel_query::catalog::{
-    Catalog, CheckDef, ColumnDef, ColumnstoreDef, ComputedDef, DefaultDef, IndexColumn, IndexDef, IndexKind,
+    CheckDef, ColumnDef, ColumnstoreDef, ComputedDef, DefaultDef, IndexColumn, IndexDef, IndexKind,
     LockEscalation, ObjectId, TableDef,
 };
 use keel_query::scope::VirtualColumn;
@@ -204,6 +204,7 @@ impl<'a> TableBuilder<'a> {
             missing_value: None,
             rowguid: c.rowguidcol,
             mask: None,
+            alias: None,
         };
         match &c.kind {
             ast::ColumnKind::Typed(ty) => {
@@ -217,9 +218,15 @@ impl<'a> TableBuilder<'a> {
                 if c.nullable.is_none() && def.ty == SqlType::RowVersion {
                     def.nullable = false;
                 }
-                if c.nullable.is_none() && !self.alias_nullable(ty) {
+                let made = self.scope.made_type(ty);
+                // A system's type is not NULL unless said for `sysname` alone.
+                let nullable = made.as_ref().map_or(!ty.name.name.is("sysname"), |t| t.nullable);
+                if c.nullable.is_none() && !nullable {
                     def.nullable = false;
                 }
+                // A temporary table's types are of this database, and the table is not.
+                let here = self.private || self.entry.id == self.scope.info.current_database().id;
+                def.alias = made.filter(|_| here).map(|t| t.user_type_id);
             }
             ast::ColumnKind::Timestamp => {
                 def.ty = SqlType::RowVersion;
@@ -283,18 +290,6 @@ impl<'a> TableBuilder<'a> {
                 Err(keel_query::errors::no_xml_collection(&name.name.text))
             }
             _ => Ok(()),
-        }
-    }
-
-    fn alias_nullable(&self, ty: &ast::TypeName) -> bool {
-        let picture = self.scope.info.picture(&self.scope.info.current_database());
-        let schema = match &ty.name.schema {
-            Some(s) => picture.schema_id(&s.text),
-            None => Some(DBO),
-        };
-        match schema.and_then(|s| picture.user_type(s, &ty.name.name.text)) {
-            Some(alias) => alias.nullable,
-            None => !ty.name.name.is("sysname"),
         }
     }
 

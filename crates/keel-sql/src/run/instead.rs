@@ -151,6 +151,7 @@ fn view_shape(
         missing_value: None,
         rowguid: false,
         mask: None,
+        alias: None,
     };
     let columns: Vec<ColumnDef> = plan.columns().iter().enumerate().map(column).collect();
     Ok(Arc::new(TableDef {

@@ -244,17 +244,36 @@ impl Input {
         Ok(!self.ended)
     }
 
-    /// Moves behind the next `terminator`; the bytes before it go to `out`.
+    /// Moves behind the next `terminator`; the bytes before it go to `out`. One that ends a line, and says more than that, may end it in either way.
     fn until(&mut self, terminator: &[u8], out: &mut Vec<u8>) -> Result<End> {
+        let line = terminator.len() > 1 && terminator.ends_with(b"\n") && !terminator.ends_with(b"\r\n");
+        let wanted = if line { &terminator[..terminator.len() - 1] } else { terminator };
         let mut from = self.pos;
         loop {
-            let found = find(&self.buf[from..], terminator).map(|i| from + i);
+            let found = find(&self.buf[from..], wanted).map(|i| from + i);
             if let Some(at) = found {
+                let behind = &self.buf[at + wanted.len()..];
+                let end = match behind {
+                    _ if !line => Some(0),
+                    [b'\n', ..] => Some(1),
+                    [b'\r', b'\n', ..] => Some(2),
+                    // The rest of it may not have been read yet.
+                    [] | [b'\r'] if !self.ended => {
+                        from = at - self.pos;
+                        self.more()?;
+                        continue;
+                    }
+                    _ => None,
+                };
+                let Some(end) = end else {
+                    from = at + 1;
+                    continue;
+                };
                 out.extend_from_slice(&self.buf[self.pos..at]);
-                self.pos = at + terminator.len();
+                self.pos = at + wanted.len() + end;
                 return Ok(End::Found);
             }
-            let seen = (self.buf.len() - self.pos).saturating_sub(terminator.len() - 1);
+            let seen = (self.buf.len() - self.pos).saturating_sub(wanted.len() - 1);
             if !self.more()? && self.ended {
                 out.extend_from_slice(&self.buf[self.pos..]);
                 self.pos = self.buf.len();

@@ -220,6 +220,11 @@ pub(super) fn xml_facts(ty: SqlType) -> (bool, i32) {
     ty.xml_schema().map_or((false, 0), |of| (of.document, of.collection))
 }
 
+/// `user_type_id` of a column: the alias it was declared with, or its type's own.
+pub(super) fn user_type(c: &ColumnDef) -> i32 {
+    c.alias.unwrap_or_else(|| facts(c.ty).user_type_id)
+}
+
 fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
     let f = facts(c.ty);
     let mut row = vec![
@@ -227,7 +232,7 @@ fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
         text(c.name.as_str()),
         int(c.column_id),
         int(f.system_type_id),
-        int(f.user_type_id),
+        int(user_type(c)),
         int(f.max_length),
         int(f.precision),
         int(f.scale),
@@ -285,7 +290,8 @@ fn columns(cx: &ViewContext<'_>) -> Rows {
             rows.push(row);
         }
     }
-    for (id, columns) in super::modules::view_columns(cx) {
+    let queries = super::modules::view_columns(cx).into_iter().chain(super::modules::function_columns(cx));
+    for (id, columns) in queries {
         rows.extend(columns.iter().map(|c| column_row(id, c)));
     }
     rows
@@ -321,6 +327,7 @@ pub(super) fn plain_column(position: usize, name: &str, ty: SqlType) -> ColumnDe
         missing_value: None,
         rowguid: false,
         mask: None,
+        alias: None,
     }
 }
 
@@ -417,7 +424,7 @@ fn identity_columns(cx: &ViewContext<'_>) -> Rows {
                 text(c.name.as_str()),
                 int(c.column_id),
                 int(f.system_type_id),
-                int(f.user_type_id),
+                int(user_type(c)),
                 bit(c.nullable),
                 bit(true),
                 variant(seed),
@@ -450,7 +457,7 @@ fn computed_columns(cx: &ViewContext<'_>) -> Rows {
                 text(c.name.as_str()),
                 int(c.column_id),
                 int(f.system_type_id),
-                int(f.user_type_id),
+                int(user_type(c)),
                 bit(c.nullable),
                 bit(true),
                 text(computed.text.as_str()),
@@ -473,7 +480,7 @@ fn old_columns(cx: &ViewContext<'_>) -> Rows {
                 int(t.object_id),
                 int(f.system_type_id),
                 zero(),
-                int(f.user_type_id),
+                int(user_type(c)),
                 int(f.max_length),
                 int(f.precision),
                 int(f.scale),
@@ -490,7 +497,7 @@ fn old_columns(cx: &ViewContext<'_>) -> Rows {
                 zero(),
                 int(if c.identity.is_some() { 128 } else { i32::from(c.nullable) * 8 }),
                 int(f.system_type_id),
-                int(f.user_type_id),
+                int(user_type(c)),
                 f.characters.map_or(int(f.precision), |n| int(n.min(i32::from(i16::MAX)))),
                 int(f.scale),
                 int(i32::from(c.computed.is_some())),

@@ -364,7 +364,11 @@ fn column(cx: &ViewContext<'_>, schema_id: i32, table: &str, at: usize, c: &Colu
         number(radix),
         number(scale),
     ]);
-    row.extend([number(fraction), NULL, NULL, set, NULL, NULL, collation(c), NULL, NULL, NULL]);
+    row.extend([number(fraction), NULL, NULL, set, NULL, NULL, collation(c)]);
+    let alias = c.alias.and_then(|id| cx.picture.type_by_id(id));
+    row.extend(
+        alias.map_or([NULL, NULL, NULL], |t| [catalog(cx), schema(cx, t.schema_id), text(t.name.as_str())]),
+    );
     row
 }
 

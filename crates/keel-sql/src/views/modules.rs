@@ -9,8 +9,8 @@ use crate::program::Program;
 use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_parser::ast::StatementKind;
-use keel_query::catalog::{ColumnDef, ModuleDef, ModuleKind, SERVER_TRIGGERS};
-use keel_types::{Collation, Value};
+use keel_query::catalog::{Catalog as _, ColumnDef, ModuleDef, ModuleKind, SERVER_TRIGGERS, TypeDef};
+use keel_types::Value;
 use std::sync::Arc;
 
 type Rows = Vec<Vec<Value>>;
@@ -136,18 +136,30 @@ pub(super) fn program(cx: &ViewContext<'_>, m: &Arc<ModuleDef>) -> Option<Arc<Pr
     crate::modules::program(cx.info, &cx.entry, m).ok()
 }
 
+/// Where `user_type_id` is in a row of [`PARAMETER`].
+const USER_TYPE: usize = 4;
+
 fn parameters(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
     for m in cx.picture.modules().filter(|m| !matches!(m.kind, ModuleKind::View | ModuleKind::Trigger)) {
         let Some(program) = program(cx, m) else { continue };
+        let declared = crate::declared::of_module(cx.info, &cx.entry, &cx.picture, m);
+        // What it was declared with, where that is a user's type.
+        let made = |mut row: Vec<Value>, ty: Option<&Arc<TypeDef>>| {
+            if let Some(ty) = ty {
+                row[USER_TYPE] = int(ty.user_type_id);
+            }
+            row
+        };
         if let Some(ty) = program.returns {
-            rows.push(parameter_row(m.object_id, 0, "", ty, true, false, false));
+            let row = parameter_row(m.object_id, 0, "", ty, true, false, false);
+            rows.push(made(row, declared.result.as_ref()));
         }
         for (i, p) in program.parameters.iter().enumerate() {
             let default = p.default.is_some();
             let row =
                 parameter_row(m.object_id, i as i64 + 1, &p.name, p.ty, p.output, default, p.table.is_some());
-            rows.push(row);
+            rows.push(made(row, declared.parameters.get(i).and_then(Option::as_ref)));
         }
     }
     rows
@@ -189,7 +201,35 @@ fn parameter_row(
     ]
 }
 
-/// The columns of the views and inline functions of a database.
+/// The columns of the functions of a database that return a table; none of one that no longer compiles.
+pub(super) fn function_columns(cx: &ViewContext<'_>) -> Vec<(i32, Vec<ColumnDef>)> {
+    let of_table =
+        |m: &&Arc<ModuleDef>| matches!(m.kind, ModuleKind::InlineTableFunction | ModuleKind::TableFunction);
+    let columns = |m: &Arc<ModuleDef>| {
+        let program = program(cx, m)?;
+        let schema = cx.picture.schema_name(m.schema_id)?;
+        let arguments = vec!["DEFAULT"; program.parameters.len()].join(", ");
+        let quoted = |name: &str| format!("[{}]", name.replace(']', "]]"));
+        let text = format!("SELECT * FROM {}.{}({arguments})", quoted(&schema), quoted(&m.name));
+        let batch =
+            keel_parser::parse_batch(&text, keel_parser::ParseOptions { quoted_identifier: true }).ok()?;
+        let StatementKind::Select(select) = &batch.statements.first()?.kind else { return None };
+        let plan = keel_query::compile_select(&Scope::bare(cx.info, cx.entry.id), select).ok()?;
+        Some((m.object_id, plan.columns().iter().enumerate().map(described).collect()))
+    };
+    cx.picture.modules().filter(of_table).filter_map(columns).collect()
+}
+
+/// A column as a query gives it.
+fn described((i, c): (usize, &keel_query::ColumnMeta)) -> ColumnDef {
+    ColumnDef {
+        nullable: c.nullable,
+        identity: c.identity.then_some((1, 1)),
+        ..super::columns::plain_column(i, &c.name, c.ty)
+    }
+}
+
+/// The columns of the views of a database.
 pub(super) fn view_columns(cx: &ViewContext<'_>) -> Vec<(i32, Vec<ColumnDef>)> {
     let mut out = Vec::new();
     for m in cx.picture.modules().filter(|m| m.kind == ModuleKind::View) {
@@ -213,11 +253,8 @@ pub(crate) fn module_columns(info: &Info, entry: &Arc<DatabaseEntry>, m: &Module
     scope.identity.schema_id = m.schema_id;
     let Ok(plan) = keel_query::compile_select(&scope, &view.query.select) else { return Vec::new() };
     let column = |(i, c): (usize, &keel_query::ColumnMeta)| ColumnDef {
-        collation: Collation::default(),
-        nullable: c.nullable,
-        identity: c.identity.then_some((1, 1)),
         name: view.columns.get(i).map_or_else(|| c.name.clone(), |n| n.text.to_string()),
-        ..super::columns::plain_column(i, &c.name, c.ty)
+        ..described((i, c))
     };
     plan.columns().iter().enumerate().map(column).collect()
 }

@@ -75,7 +75,10 @@ fn head(m: &ModuleDef) -> Vec<Value> {
 fn triggers(cx: &ViewContext<'_>) -> Rows {
     let row = |m: &Arc<ModuleDef>| {
         let mut row = head(m);
-        row.extend([bit(false), bit(m.trigger.is_some_and(|t| t.instead_of))]);
+        row.extend([
+            bit(crate::modules::not_for_replication(m)),
+            bit(m.trigger.is_some_and(|t| t.instead_of)),
+        ]);
         row
     };
     let here = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.schema_id != SERVER_TRIGGERS;

@@ -195,6 +195,7 @@ impl Runner<'_> {
             missing_value: None,
             rowguid: false,
             mask: None,
+            alias: None,
         });
         let columns: Vec<ColumnDef> = columns.collect();
         let now = self.info.engine.now_local();

@@ -67,6 +67,7 @@ pub fn create_for_select_into(
                 missing_value: None,
                 rowguid: false,
                 mask: None,
+                alias: None,
             });
             table.next_column_id += 1;
             table.next_ordinal += 1;

@@ -20,6 +20,14 @@ impl Scope<'_> {
         self.type_in(&entry, &picture, schema, &name.name.text).filter(|t| t.table.is_some())
     }
 
+    /// The definition of a type that a user made, alias or table type; `None` of the system's own.
+    #[must_use]
+    pub fn made_type(&self, ty: &ast::TypeName) -> Option<Arc<keel_query::catalog::TypeDef>> {
+        let entry = self.entry(None)?;
+        let schema = ty.name.schema.as_ref().map(|s| s.text.as_str());
+        self.type_in(&entry, &self.info.picture(&entry), schema, &ty.name.name.text)
+    }
+
     /// `xml(collection)`. Who names it in a batch of his own needs EXECUTE or REFERENCES on it.
     pub(super) fn typed_xml(&self, name: &ast::ObjectName, document: bool) -> Result<SqlType> {
         let missing = || keel_query::errors::no_xml_collection(&name.name.text);
