@@ -281,6 +281,20 @@ static class Checks
             bulk.WriteToServer(rows);
             Equal(Scalar(c, "SELECT CONCAT(COUNT(*), ' ', COUNT(b), ' ', SUM(c)) FROM dbo.bulk_net"), "100000 85714 49999500.00");
         }
+        foreach (var (options, expected) in new[] { (SqlBulkCopyOptions.KeepIdentity, "7 x, 9 y, 10 z"), (SqlBulkCopyOptions.Default, "1 x, 2 y, 3 z") })
+        {
+            using var c = Open();
+            Run(c, "DROP TABLE IF EXISTS dbo.bulk_net; CREATE TABLE dbo.bulk_net (id int IDENTITY PRIMARY KEY, a nvarchar(10))");
+            var rows = new DataTable();
+            rows.Columns.Add("id", typeof(int));
+            rows.Columns.Add("a", typeof(string));
+            rows.Rows.Add(7, "x");
+            rows.Rows.Add(9, "y");
+            using var bulk = new SqlBulkCopy(c, options, null) { DestinationTableName = "dbo.bulk_net" };
+            bulk.WriteToServer(rows);
+            Run(c, "INSERT dbo.bulk_net (a) VALUES ('z')");
+            Equal(Scalar(c, "SELECT STRING_AGG(CONCAT(id, ' ', a), ', ') WITHIN GROUP (ORDER BY id) FROM dbo.bulk_net"), expected);
+        }
     }
 
     // Several result sets open on one connection, changes and a transaction among them.
@@ -405,8 +419,10 @@ static class Checks
                 "CREATE PROCEDURE dbo.p @a int AS SELECT name FROM dbo.v WHERE id = @a", "GRANT EXECUTE ON dbo.p TO clerks",
                 "CREATE FUNCTION dbo.f(@a int) RETURNS TABLE AS RETURN SELECT @a + 1 AS b", "CREATE TRIGGER dbo.t ON dbo.customer AFTER INSERT AS SET NOCOUNT ON",
                 "EXEC sp_addextendedproperty 'MS_Description', 'Who buys', 'schema', 'dbo', 'table', 'customer'",
+                // Its number is free again, and the others keep theirs.
+                "INSERT dbo.customer (name, code) VALUES ('nobody', 'n'); DELETE dbo.customer",
                 "INSERT dbo.customer (name, code, doc) VALUES (N'Zoë', 'a', '<a/>'), ('Bo', 'b', NULL)",
-                "INSERT dbo.orders (id, customer, amount, place, what) VALUES (1, 1, 2.5, geography::Point(1, 2, 4326), 7), (2, 2, NULL, NULL, N'x')",
+                "INSERT dbo.orders (id, customer, amount, place, what) VALUES (1, 2, 2.5, geography::Point(1, 2, 4326), 7), (2, 3, NULL, NULL, N'x')",
             }) Run(c, sql);
         }
         var master = ConnectionString().Replace($"Database={Database};", "Database=master;");
@@ -430,6 +446,8 @@ static class Checks
             Equal(Scalar(c, "SELECT COUNT(*) FROM dac_imported.dbo.orders o JOIN dac_source.dbo.orders s ON s.id = o.id AND s.twice = o.twice AND " +
                 "s.what = o.what AND ISNULL(s.place.STAsText(), '') = ISNULL(o.place.STAsText(), '')"), 2);
             Equal(Scalar(c, "SELECT COUNT(*) FROM dac_deployed.dbo.customer"), 0);
+            Run(c, "INSERT dac_imported.dbo.customer (name, code) VALUES ('next', 'c')");
+            Equal(Scalar(c, "SELECT MAX(id) FROM dac_imported.dbo.customer"), 4);
             Run(c, "DROP DATABASE dac_source; DROP DATABASE dac_imported; DROP DATABASE dac_deployed");
         }
         System.IO.Directory.Delete(folder, true);

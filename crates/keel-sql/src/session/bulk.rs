@@ -3,7 +3,7 @@
 //! Rows go from the wire to the store through [`keel_query::dml::BulkInserter`], without a statement. Only a load that
 //! shall fire triggers, into a table that has some, is a sequence of INSERTs.
 //!
-//! Options: KEEP_IDENTITY, KEEP_NULLS, CHECK_CONSTRAINTS, FIRE_TRIGGERS and TABLOCK do what they say. ORDER,
+//! Options: KEEP_NULLS, CHECK_CONSTRAINTS, FIRE_TRIGGERS and TABLOCK do what they say; values of an identity column are kept if they are sent. ORDER,
 //! ROWS_PER_BATCH and KILOBYTES_PER_BATCH are estimates that nothing here needs: rows in any order are right, and those
 //! in key order are fastest without being announced.
 
@@ -318,7 +318,8 @@ impl Runner<'_> {
             target: BulkTarget { columns },
             table: b.table.clone(),
             options: BulkOptions {
-                keep_identity: has("KEEP_IDENTITY") || has("KEEPIDENTITY"),
+                // Clients that want the server's values leave the column out, and have no other way to say what they want.
+                keep_identity: true,
                 check_constraints: has("CHECK_CONSTRAINTS"),
                 keep_nulls: has("KEEP_NULLS") || has("KEEPNULLS"),
                 table_lock: has("TABLOCK"),
