@@ -763,6 +763,7 @@ fn column(i: usize, name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
         missing_value: None,
         rowguid: false,
         mask: None,
+        alias: None,
     }
 }
 
