@@ -356,8 +356,10 @@ fn members_tell_what_they_run_and_who_is_behind_is_named() {
     let own = env!("CARGO_PKG_VERSION");
     until("each knows what the other runs", || sees(&a, own) && sees(&b, "9.1.0"));
     let told = |node: &Node, what: &str| node.host.lines.lock().iter().any(|line| line.contains(what));
-    assert!(told(&a, &format!("B runs Evenkeel {own}, which is behind the 9.1.0 of this instance")));
-    assert!(told(&b, &format!("A runs Evenkeel 9.1.0, which is ahead of the {own} of this instance")));
+    let behind = format!("B runs Evenkeel {own}, which is behind the 9.1.0 of this instance");
+    let ahead = format!("A runs Evenkeel 9.1.0, which is ahead of the {own} of this instance");
+    // It is known a moment before it is told.
+    until("each has told it", || told(&a, &behind) && told(&b, &ahead));
 }
 
 #[test]
