@@ -281,10 +281,12 @@ static class Checks
             bulk.WriteToServer(rows);
             Equal(Scalar(c, "SELECT CONCAT(COUNT(*), ' ', COUNT(b), ' ', SUM(c)) FROM dbo.bulk_net"), "100000 85714 49999500.00");
         }
-        foreach (var (options, expected) in new[] { (SqlBulkCopyOptions.KeepIdentity, "7 x, 9 y, 10 z"), (SqlBulkCopyOptions.Default, "1 x, 2 y, 3 z") })
+        foreach (var (options, expected) in new[] { (SqlBulkCopyOptions.KeepIdentity, "7 x, 9 y, 10 z"), (SqlBulkCopyOptions.Default, "1 x, 2 y, 3 z"),
+            (SqlBulkCopyOptions.FireTriggers, "1 x, 2 y, 3 z"), (SqlBulkCopyOptions.FireTriggers | SqlBulkCopyOptions.KeepIdentity, "7 x, 9 y, 10 z") })
         {
             using var c = Open();
             Run(c, "DROP TABLE IF EXISTS dbo.bulk_net; CREATE TABLE dbo.bulk_net (id int IDENTITY PRIMARY KEY, a nvarchar(10))");
+            Run(c, "CREATE TRIGGER dbo.bulk_net_seen ON dbo.bulk_net AFTER INSERT AS SET NOCOUNT ON");
             var rows = new DataTable();
             rows.Columns.Add("id", typeof(int));
             rows.Columns.Add("a", typeof(string));

@@ -808,8 +808,15 @@ begin
     return 1
 end
 declare @text nvarchar(max) = N'drop type ' + quotename(@schema) + N'.' + quotename(@typename)
-exec (@text)
-return @@error
+begin try
+    exec (@text)
+end try
+begin catch
+    if error_number() <> 3732 throw
+    raiserror(15180, 16, 1)
+    return 1
+end catch
+return 0
 GO
 create procedure sys.sp_helpstats @objname nvarchar(776), @results nvarchar(5) = 'STATS'
 as

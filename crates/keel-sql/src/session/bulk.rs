@@ -314,12 +314,13 @@ impl Runner<'_> {
             columns.push(meta);
         }
         let has = |name: &str| b.options.iter().any(|o| o.name == name);
+        // Clients that want the server's values leave the column out, and have no other way to say what they want.
+        let keep_identity = columns.iter().any(|c| c.identity);
         *self.info.bulk.borrow_mut() = Some(PendingBulk {
             target: BulkTarget { columns },
             table: b.table.clone(),
             options: BulkOptions {
-                // Clients that want the server's values leave the column out, and have no other way to say what they want.
-                keep_identity: true,
+                keep_identity,
                 check_constraints: has("CHECK_CONSTRAINTS"),
                 keep_nulls: has("KEEP_NULLS") || has("KEEPNULLS"),
                 table_lock: has("TABLOCK"),

@@ -49,6 +49,7 @@ const MORE: &[(i32, u8, &str)] = &[
     (15015, 16, "The server '%s' does not exist. Use sp_helpserver to show available servers."),
     (15097, 16, "The size associated with an extended property cannot be more than 7,500 bytes."),
     (15165, 16, "Could not find object '%s' or you do not have permission."),
+    (15180, 16, "Cannot drop. The data type is being used."),
     (15600, 15, "An invalid parameter or option was specified for procedure '%s'."),
 ];
 

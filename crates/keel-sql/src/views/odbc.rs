@@ -235,8 +235,10 @@ fn row(s: &Subject<'_>, ty: SqlType) -> Vec<Value> {
     row
 }
 
-fn type_name(c: &ColumnDef) -> String {
-    let name = c.ty.name();
+/// The type that a column was declared with.
+fn type_name(cx: &ViewContext<'_>, c: &ColumnDef) -> String {
+    let alias = c.alias.and_then(|id| cx.picture.type_by_id(id));
+    let name = alias.map_or_else(|| c.ty.name(), |t| &t.name);
     match (c.identity.is_some(), c.ty) {
         (false, _) => name.to_owned(),
         (true, SqlType::Decimal { .. } | SqlType::Numeric { .. }) => format!("{name}() identity"),
@@ -254,7 +256,7 @@ fn columns(cx: &ViewContext<'_>) -> Rows {
                 owner: &owner,
                 table,
                 name: &c.name,
-                type_name: type_name(c),
+                type_name: type_name(cx, c),
                 nullable: c.nullable,
                 default: c.default.as_ref().map(|d| d.text.as_str()),
                 ordinal: i as i64 + 1,
