@@ -103,7 +103,8 @@ pub fn schema() -> Schema {
         any_attribute: Some(anything(Process::Lax)),
     };
     add(&mut schema, "anyType", Type::Complex(any));
-    add(&mut schema, "anySimpleType", Type::Simple(plain("anySimpleType", Primitive::Any)));
+    let any_simple = Simple { base: ANY_TYPE, ..plain("anySimpleType", Primitive::Any) };
+    add(&mut schema, "anySimpleType", Type::Simple(any_simple));
     for (name, base, primitive, pattern_text, least, greatest) in TYPES {
         let mut simple = match schema.type_names.get(&(XSD.into(), base.into())).map(|b| (*b, schema.ty(*b)))
         {

@@ -193,6 +193,12 @@ impl Machine {
         Ok(Machine { ops: b.ops, all: None, optional: false })
     }
 
+    /// How long it is.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.ops.len() + self.all.as_ref().map_or(0, Vec::len)
+    }
+
     /// Refuses a model in which a child could be taken by two particles: error 6916.
     pub fn check_unique(&self, schema: &Schema, name: &str) -> Result<()> {
         let mut checks = 0;
@@ -229,7 +235,7 @@ impl Machine {
                 .collect();
             for (i, (a, p)) in takes.iter().enumerate() {
                 for (b, q) in &takes[i + 1..] {
-                    checks += 1;
+                    checks += names_of(schema, a).saturating_mul(names_of(schema, b));
                     if checks > CHECKS_MAX {
                         return Err(too_complex(name));
                     }
@@ -401,6 +407,18 @@ fn accepts(schema: &Schema, takes: &Takes, child: &Key) -> bool {
     match takes {
         Takes::Element(e) => schema.stands_for(child, *e).is_some(),
         Takes::Any(w) => w.lets_in(&child.0),
+    }
+}
+
+/// How many names a terminal is compared by.
+fn names_of(schema: &Schema, takes: &Takes) -> usize {
+    let members = |e: &ElementId| schema.elements.get(*e as usize).map_or(0, |e| e.members.len());
+    match takes {
+        Takes::Element(e) => members(e) + 1,
+        Takes::Any(w) => match &w.namespaces {
+            super::Namespaces::Of(all) => all.len().max(1),
+            _ => 1,
+        },
     }
 }
 

@@ -86,6 +86,7 @@ impl Reader {
                 let element = self.element(at, name, true)?;
                 let ty = element.ty;
                 self.schema.elements[head as usize] = element;
+                self.elements.insert(head);
                 return Ok(ty);
             }
             let Some(written) = self.attribute(at, "substitutionGroup") else { return Ok(builtin::ANY_TYPE) };

@@ -3,9 +3,15 @@
 use super::lexical::Scalar;
 use super::read::{At, Reader, Space, error, unsupported};
 use super::simple::{Facets, Simple, Variety, WhiteSpace, bounds_hold, pattern};
-use super::{Complex, Compositor, Content, Key, Particle, Term, Type, TypeId, Use, Wildcard, builtin, shown};
+use super::{
+    Complex, Compositor, Content, Key, NESTING_MAX, Particle, Term, Type, TypeId, Use, Wildcard, builtin,
+    shown,
+};
 use crate::Result;
 use smol_str::SmolStr;
+
+/// What a pattern counts among the components of a collection.
+const PATTERN_COSTS: usize = 500;
 
 const FACETS: [&str; 12] = [
     "length",
@@ -82,6 +88,7 @@ impl Reader {
             let m = "SQL Server does not currently support restriction of union types.";
             return error(6910, format!("XML Validation: Invalid definition for type '{label}'. {m}"));
         }
+        self.count(of.facets.enumeration.as_ref().map_or(0, Vec::len))?;
         let mut simple = Simple { name, base, ..of.clone() };
         let (mut patterns, mut enumeration) = (Vec::new(), Vec::new());
         let mut own = Facets::default();
@@ -107,7 +114,11 @@ impl Reader {
             seen.push(which.clone());
             match which.as_str() {
                 "pattern" => match pattern(&value) {
-                    Some(p) => patterns.push(p),
+                    Some(p) => {
+                        // A machine of up to a megabyte each.
+                        self.count(PATTERN_COSTS)?;
+                        patterns.push(p);
+                    }
                     None => return bad(),
                 },
                 "enumeration" => {
@@ -346,6 +357,9 @@ impl Reader {
 
     /// Attributes of a group. A group that contains itself has none of its own there.
     pub(super) fn attribute_group(&mut self, name: &Key) -> Result<(Vec<Use>, Option<Wildcard>)> {
+        if let Some(found) = self.attribute_groups.get(name) {
+            return Ok(found.clone());
+        }
         let at = self.global(Space::AttributeGroup, name)?;
         let key = (Space::AttributeGroup, name.clone());
         if self.open.contains(&key) {
@@ -356,6 +370,7 @@ impl Reader {
         let found = self.attributes(at)?;
         self.leave();
         self.open.pop();
+        self.attribute_groups.insert(name.clone(), found.clone());
         Ok(found)
     }
 
@@ -376,7 +391,7 @@ impl Reader {
                 "anyAttribute" => any = Some(self.wildcard(child)?),
                 _ => {}
             }
-            self.count(more.len())?;
+            self.count(more.len() + 1)?;
             for attribute in more {
                 if uses.iter().any(|u| u.name == attribute.name) {
                     return error(
@@ -542,7 +557,11 @@ impl Reader {
             return error(6967, format!("Invalid type definition for type '{label}'. {m}"));
         }
         let before = match (&of.content, extends) {
-            (Content::Model(particle, _), true) => Some((**particle).clone()),
+            (Content::Model(particle, _), true) => {
+                // Each extension repeats what it extends.
+                self.copied(particle)?;
+                Some((**particle).clone())
+            }
             (Content::Simple(simple), true) => {
                 complex.content = Content::Simple(*simple);
                 None
@@ -556,6 +575,21 @@ impl Reader {
         let inherited =
             if base == builtin::ANY_TYPE { (Vec::new(), None) } else { (of.attributes, of.any_attribute) };
         self.inherit(complex, inherited, own)
+    }
+
+    /// Counts the parts of a particle that is copied, and refuses one that is too deep.
+    fn copied(&mut self, particle: &Particle) -> Result<()> {
+        let mut below = vec![(particle, 0)];
+        while let Some((p, depth)) = below.pop() {
+            if depth > NESTING_MAX {
+                return error(2362, "XSD schema too complex");
+            }
+            self.count(1)?;
+            if let Term::Group(_, parts) = &p.term {
+                below.extend(parts.iter().map(|part| (part, depth + 1)));
+            }
+        }
+        Ok(())
     }
 
     /// Attributes of the base with those of the derivation.

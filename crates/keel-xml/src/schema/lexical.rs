@@ -93,7 +93,7 @@ impl Scalar {
                 _ => return None,
             },
             P::Decimal => Scalar::Decimal(decimal(text)?),
-            P::Float => Scalar::Double(f64::from(double(text)? as f32), true),
+            P::Float => Scalar::Double(float(double(text)?)?, true),
             P::Double => Scalar::Double(double(text)?, false),
             P::HexBinary => Scalar::Bytes(true, crate::query::atom::hex_bytes(text)?),
             P::Base64Binary => {
@@ -172,7 +172,8 @@ fn decimal(text: &str) -> Option<Decimal> {
         return None;
     }
     let sign = if text.starts_with('-') { "-" } else { "" };
-    format!("{sign}{}.{fraction}0", if whole.is_empty() { "0" } else { whole }).parse().ok()
+    // Digits that have no room are no reason to keep another number.
+    Decimal::from_str_exact(&format!("{sign}{}.{fraction}0", if whole.is_empty() { "0" } else { whole })).ok()
 }
 
 fn double(text: &str) -> Option<f64> {
@@ -181,10 +182,16 @@ fn double(text: &str) -> Option<f64> {
         "-INF" => Some(f64::NEG_INFINITY),
         "NaN" => Some(f64::NAN),
         _ if text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E')) => {
-            text.parse().ok()
+            text.parse().ok().filter(|d: &f64| d.is_finite())
         }
         _ => None,
     }
+}
+
+/// The nearest `float`; none where a number is too large for one.
+fn float(d: f64) -> Option<f64> {
+    let near = f64::from(d as f32);
+    (near.is_finite() || !d.is_finite()).then_some(near)
 }
 
 /// `-P1Y2M3DT4H5M6.7S`

@@ -37,6 +37,7 @@ use content::Machine;
 use simple::Simple;
 use smol_str::{SmolStr, format_smolstr};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The namespace of schemas.
 pub const XSD: &str = "http://www.w3.org/2001/XMLSchema";
@@ -209,7 +210,7 @@ pub enum Namespaces {
     /// All but this one, and not none.
     Other(SmolStr),
     /// These; an empty one for none.
-    Of(Vec<SmolStr>),
+    Of(Arc<[SmolStr]>),
 }
 
 /// `any` and `anyAttribute`.

@@ -5,14 +5,15 @@
 
 use super::content::Machine;
 use super::{
-    COMPONENTS_MAX, Element, ElementId, Key, NESTING_MAX, Particle, Schema, Type, TypeId, Use, XSD, XSI,
-    builtin, shown,
+    COMPONENTS_MAX, Element, ElementId, Key, NESTING_MAX, Particle, Schema, Type, TypeId, Use, Wildcard, XSD,
+    XSI, builtin, shown,
 };
 use crate::parse::{Source as Encoding, parse};
 use crate::tree::{Document, Kind, ROOT, is_nc_name};
 use crate::{Result, XmlError};
 use smol_str::SmolStr;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// What global names there are: those of one kind are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,7 +46,8 @@ pub(super) struct At {
 
 /// One `schema` element.
 struct Source {
-    tree: Document,
+    /// Shared by the schemas of one text.
+    tree: Rc<Document>,
     root: u32,
     target: SmolStr,
     /// `elementFormDefault`, `attributeFormDefault` are `qualified`.
@@ -70,6 +72,10 @@ pub(super) struct Reader {
     types: HashMap<TypeId, (At, State)>,
     /// Groups that are being read, to find those that contain themselves.
     pub(super) open: Vec<(Space, Key)>,
+    /// Attributes of the groups that were read.
+    pub(super) attribute_groups: HashMap<Key, (Vec<Use>, Option<Wildcard>)>,
+    /// Global elements that are defined already, for what stands before them.
+    pub(super) elements: HashSet<ElementId>,
     particles: usize,
     depth: usize,
     /// Machines to check for ambiguity once substitution groups are known.
@@ -90,6 +96,8 @@ pub fn read(documents: &[String], old: usize) -> Result<Schema> {
         globals: HashMap::new(),
         types: HashMap::new(),
         open: Vec::new(),
+        attribute_groups: HashMap::new(),
+        elements: HashSet::new(),
         particles: 0,
         depth: 0,
         unchecked: Vec::new(),
@@ -112,7 +120,7 @@ pub fn read(documents: &[String], old: usize) -> Result<Schema> {
 
 impl Reader {
     fn documents(&mut self, text: &str) -> Result<()> {
-        let tree = parse(text, Encoding::Any, false)?;
+        let tree = Rc::new(parse(text, Encoding::Any, false)?);
         let roots: Vec<u32> = tree.children(ROOT).collect();
         for root in roots {
             let node = tree.node(root);
@@ -141,12 +149,10 @@ impl Reader {
             let qualified =
                 ["elementFormDefault", "attributeFormDefault"].map(|f| attribute(f) == "qualified");
             let defaults = [attribute("blockDefault"), attribute("finalDefault")];
-            // Each has its own copy of the tree only when a text holds several.
-            let tree = parse(text, Encoding::Any, false)?;
-            self.documents.push(Source { tree, root, target, qualified, defaults });
-        }
-        if self.documents.len() > 10_000 {
-            return error(2362, "XSD schema too complex");
+            self.documents.push(Source { tree: Rc::clone(&tree), root, target, qualified, defaults });
+            if self.documents.len() > 10_000 {
+                return error(2362, "XSD schema too complex");
+            }
         }
         Ok(())
     }
@@ -376,8 +382,10 @@ impl Reader {
                 }
                 Space::Element => {
                     let id = self.schema.element_names[&name];
-                    let element = self.element(at, name, true)?;
-                    self.schema.elements[id as usize] = element;
+                    if self.elements.insert(id) {
+                        let element = self.element(at, name, true)?;
+                        self.schema.elements[id as usize] = element;
+                    }
                 }
                 Space::Attribute => {
                     let declared = self.attribute_use(at, true)?;
@@ -522,7 +530,10 @@ impl Reader {
 
     /// The machine of a model.
     pub(super) fn machine(&mut self, particle: &Particle, name: Option<&Key>) -> Result<Machine> {
-        Machine::build(particle, &name.map(shown).unwrap_or_default())
+        let machine = Machine::build(particle, &name.map(shown).unwrap_or_default())?;
+        // A component is as much as some of its places.
+        self.count(machine.places() / 16)?;
+        Ok(machine)
     }
 }
 

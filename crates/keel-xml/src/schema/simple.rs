@@ -257,7 +257,10 @@ pub fn pattern(text: &str) -> Option<Pattern> {
     let mut out = String::from("^(?:");
     let mut chars = text.chars().peekable();
     let mut classes = 0usize;
+    // What was read last began a group.
+    let mut opened = false;
     while let Some(c) = chars.next() {
+        let begins = std::mem::replace(&mut opened, c == '(' && classes == 0);
         match c {
             '\\' => match chars.next()? {
                 'i' if classes > 0 => out.push_str(r"\p{L}_:"),
@@ -298,7 +301,7 @@ pub fn pattern(text: &str) -> Option<Pattern> {
             '^' | '$' => out.extend(['\\', c]),
             '.' if classes == 0 => out.push_str(r"[^\n\r]"),
             // No lazy repetition, no groups with options.
-            '?' if out.ends_with("(") => return None,
+            '?' if begins => return None,
             _ => out.push(c),
         }
     }

@@ -325,3 +325,58 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_other_number_is_kept() {
+    for (name, text) in [
+        ("dec", "1234567890123456789012345678.1234567890"),
+        ("dec", "0.12345678901234567890123456789999"),
+        ("dbl", "1e999"),
+        ("flt", "1e39"),
+    ] {
+        let said = of(PRIMITIVES, &format!("<{name}>{text}</{name}>"));
+        assert!(said.contains("Invalid simple type value"), "{name} {text}: {said}");
+    }
+    assert_eq!(of(PRIMITIVES, "<flt>-INF</flt>"), "<flt>-INF</flt>");
+}
+
+#[test]
+fn what_schemas_of_others_hold() {
+    // A parenthesis that may be there, and one in a class.
+    let phone = r#"<xs:element name="p"><xs:simpleType><xs:restriction base="xs:string">
+        <xs:pattern value="\(?\d{3}\)?-[(?]\d"/></xs:restriction></xs:simpleType></xs:element>"#;
+    assert_eq!(of(phone, "<p>(123)-(4</p>"), "<p>(123)-(4</p>");
+    assert_eq!(of(phone, "<p>123-?4</p>"), "<p>123-?4</p>");
+    let lazy = r#"<xs:element name="p"><xs:simpleType><xs:restriction base="xs:string"><xs:pattern value="(?i)a"/></xs:restriction></xs:simpleType></xs:element>"#;
+    assert!(of(lazy, "<p/>").contains("Invalid facet value"));
+    // A simple type where any may be.
+    let any = r#"<v xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:xs="http://www.w3.org/2001/XMLSchema" xsi:type="xs:int">05</v>"#;
+    let said = of(r#"<xs:element name="v"/>"#, any);
+    assert!(said.ends_with(">5</v>"), "{said}");
+    // A member of a group before its head.
+    let head = r#"<xs:element name="m" substitutionGroup="h"/><xs:element name="h"><xs:complexType><xs:sequence/></xs:complexType></xs:element>"#;
+    assert_eq!(of(head, "<m/>"), "<m/>");
+}
+
+/// Groups of groups, many schemas in one text, types that extend each other: what grows is counted.
+#[test]
+fn hostile_schemas_do_not_grow() {
+    let mut groups = String::from(r#"<xs:attributeGroup name="g0"/>"#);
+    for i in 1..60 {
+        let of = i - 1;
+        groups += &format!(
+            r#"<xs:attributeGroup name="g{i}"><xs:attributeGroup ref="g{of}"/><xs:attributeGroup ref="g{of}"/></xs:attributeGroup>"#
+        );
+    }
+    assert_eq!(of(&format!(r#"{groups}<xs:element name="r"/>"#), "<r/>"), "<r/>");
+    let many = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"/>"#.repeat(20_000);
+    assert!(with(&many, "<r/>").contains("too complex"));
+    let mut types = String::from(r#"<xs:complexType name="t0"><xs:sequence/></xs:complexType>"#);
+    for i in 1..3_000 {
+        let of = i - 1;
+        types += &format!(
+            r#"<xs:complexType name="t{i}"><xs:complexContent><xs:extension base="t{of}"><xs:sequence><xs:sequence/></xs:sequence></xs:extension></xs:complexContent></xs:complexType>"#
+        );
+    }
+    assert!(of(&types, "<r/>").contains("too complex"));
+}
