@@ -59,8 +59,18 @@ pub fn program(info: &Info, entry: &Arc<DatabaseEntry>, module: &Arc<ModuleDef>)
         return Ok(program);
     }
     let program = Arc::new(lower(info, entry.id, module)?);
-    info.engine.programs.keep_module(entry.id, module, Arc::clone(&program));
+    // What a schema collection holds may be more next time.
+    if !names_schemas(&program) {
+        info.engine.programs.keep_module(entry.id, module, Arc::clone(&program));
+    }
     Ok(program)
+}
+
+fn names_schemas(program: &Program) -> bool {
+    let typed = |ty: keel_types::SqlType| ty.xml_schema().is_some();
+    program.parameters.iter().any(|p| typed(p.ty))
+        || program.returns.is_some_and(typed)
+        || program.variables.iter().any(|v| typed(v.ty))
 }
 
 /// Lowers a module's text; also the check that CREATE and ALTER make.

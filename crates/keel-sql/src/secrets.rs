@@ -11,17 +11,19 @@ use std::borrow::Cow;
 /// What stands for a secret.
 const STARS: &str = "'******'";
 /// Words whose value is a secret.
-const SECRETS: [&str; 5] = ["PASSWORD", "OLD_PASSWORD", "KEY_SOURCE", "IDENTITY_VALUE", "SECRET"];
+const SECRETS: [&str; 6] =
+    ["PASSWORD", "OLD_PASSWORD", "MEDIAPASSWORD", "KEY_SOURCE", "IDENTITY_VALUE", "SECRET"];
 /// Procedures whose arguments are passwords.
 const SECRETIVE: [&str; 5] =
     ["sp_addlogin", "sp_password", "sp_setapprole", "sp_addlinkedsrvlogin", "sp_change_users_login"];
 /// What every text has in it that one of these words is in; looked for in each text, so there are few, and few begin alike.
-const SIGNS: [&str; 11] = [
+const SIGNS: [&str; 12] = [
     "PASSWORD",
     "KEY_SOURCE",
     "IDENTITY_VALUE",
     "SECRET",
     "CRYPT",
+    "PWDCOMPARE",
     "SIGNBY",
     "CERTPRIVATEKEY",
     "ADDLOGIN",
@@ -61,7 +63,11 @@ fn speaks_of_secrets(text: &str) -> bool {
 fn hidden(text: &str, depth: u32) -> Result<String, String> {
     let tokens = tokenize(text, true).map_err(|_| UNREADABLE.to_owned())?;
     let words: Vec<&str> = tokens.iter().map(|t| &text[t.start as usize..t.end as usize]).collect();
-    let procedure = tokens.iter().zip(&words).find_map(|(t, word)| secretive(t, word));
+    // A name alone calls nothing.
+    let procedure = match tokens.len() {
+        1 => None,
+        _ => tokens.iter().zip(&words).find_map(|(t, word)| secretive(t, word)),
+    };
     if let Some(name) = procedure {
         return Err(format!(
             "-- '{name}' was found in the text of this event.\n-- The text has been replaced with this comment for security reasons."
@@ -94,11 +100,16 @@ fn secretive(token: &Token, word: &str) -> Option<&'static str> {
 
 /// Which tokens are secrets.
 fn secret_tokens(tokens: &[Token], words: &[&str]) -> Vec<bool> {
-    let is_value = |t: &Token| matches!(t.tok, Tok::Str | Tok::NStr | Tok::Binary);
+    // Texts stand in double quotes, too, where QUOTED_IDENTIFIER is off.
+    let is_value = |at: usize| match tokens.get(at).map(|t| t.tok) {
+        Some(Tok::Str | Tok::NStr | Tok::Binary) => true,
+        Some(Tok::Quoted) => words[at].starts_with('"'),
+        _ => false,
+    };
     let mut secret = vec![false; tokens.len()];
     for (at, word) in words.iter().enumerate() {
         let names = SECRETS.iter().any(|s| word.eq_ignore_ascii_case(s));
-        if names && tokens.get(at + 2).is_some_and(is_value) {
+        if names && words.get(at + 1) == Some(&"=") && is_value(at + 2) {
             secret[at + 2] = true;
         }
         let arguments = secret_arguments(word);
@@ -112,7 +123,7 @@ fn secret_tokens(tokens: &[Token], words: &[&str]) -> Vec<bool> {
                 Tok::LParen => depth += 1,
                 Tok::RParen => depth -= 1,
                 Tok::Comma if depth == 1 => argument += 1,
-                _ if is_value(token) && arguments.contains(&argument) => secret[inner] = true,
+                _ if is_value(inner) && arguments.contains(&argument) => secret[inner] = true,
                 _ => {}
             }
             if depth == 0 {
@@ -125,13 +136,21 @@ fn secret_tokens(tokens: &[Token], words: &[&str]) -> Vec<bool> {
 
 /// What stands for a literal that speaks of secrets.
 fn literal(token: &Token, word: &str, depth: u32) -> Option<String> {
-    if !matches!(token.tok, Tok::Str | Tok::NStr) || !speaks_of_secrets(word) {
+    if !matches!(token.tok, Tok::Str | Tok::NStr | Tok::Quoted) || !speaks_of_secrets(word) {
         return None;
     }
-    let inner = word.split_once('\'').and_then(|(prefix, rest)| Some((prefix, rest.strip_suffix('\'')?)));
-    let (Some((prefix, inner)), true) = (inner, depth < DEPTH_MAX) else { return Some(STARS.to_owned()) };
-    let text = hidden(&inner.replace("''", "'"), depth + 1).unwrap_or_else(|note| note);
-    Some(format!("{prefix}'{}'", text.replace('\'', "''")))
+    let quote = if word.ends_with('"') { '"' } else { '\'' };
+    let (prefix, rest) = word.split_once(quote)?;
+    let (inner, twice) = (rest.strip_suffix(quote), format!("{quote}{quote}"));
+    let (Some(inner), true) = (inner, depth < DEPTH_MAX) else { return Some(STARS.to_owned()) };
+    let text = match hidden(&inner.replace(&twice, &quote.to_string()), depth + 1) {
+        Ok(text) => text,
+        // No statement, and nothing is set in it to anything: a text as any other.
+        Err(note) if note == UNREADABLE && !inner.contains(['=', '(']) => return None,
+        Err(note) if note == UNREADABLE => return Some(STARS.to_owned()),
+        Err(note) => note,
+    };
+    Some(format!("{prefix}{quote}{}{quote}", text.replace(quote, &twice)))
 }
 
 #[cfg(test)]
@@ -139,10 +158,11 @@ mod tests {
     use super::*;
 
     /// Functions that have passwords among their arguments.
-    const FUNCTIONS: [&str; 10] = [
+    const FUNCTIONS: [&str; 11] = [
         "ENCRYPTBYPASSPHRASE",
         "DECRYPTBYPASSPHRASE",
         "PWDENCRYPT",
+        "PWDCOMPARE",
         "DECRYPTBYKEYAUTOCERT",
         "DECRYPTBYKEYAUTOASYMKEY",
         "DECRYPTBYCERT",
@@ -165,6 +185,10 @@ mod tests {
             "select encryptbypassphrase('Hush1', 'x'), certprivatekey(1, 'Hush1', 'Hush1')",
             "select decryptbykeyautocert(cert_id('c'), N'Hush1', x) from t",
             "select 'Hush1' as password, 'never closed",
+            "create login l with password = \"Hush1\"",
+            "exec (\"create login l with password = 'Hush1'\")",
+            "select name from sys.sql_logins where pwdcompare(N'Hush1', password_hash) = 1",
+            "restore database d from disk = 'x' with mediapassword = 'Hush1'",
         ] {
             let told = without_secrets(text);
             assert!(!told.contains("Hush1") && !told.is_empty(), "{text}: {told}");
@@ -173,8 +197,15 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_text_stays() {
-        for text in ["select 1 -- not sp_password", "select encryptbypassphrase(@p, 'text')", "select 'a''b'"]
-        {
+        for text in [
+            "select 1 -- not sp_password",
+            "select encryptbypassphrase(@p, 'text')",
+            "select 'a''b'",
+            "select password, 'label' from t",
+            "select [password], \"secret\" from t",
+            "select id from log where msg = 'user''s password was reset'",
+            "select object_id('sp_password')",
+        ] {
             assert_eq!(without_secrets(text), text);
         }
         let text = "exec ('alter login l with password = ''x'', default_database = d')";

@@ -137,6 +137,10 @@ impl Parser<'_> {
             }
             return Ok(OptValue::On);
         }
+        // REMOTE_DATA_ARCHIVE = OFF (MIGRATION_STATE = PAUSED)
+        if self.tok() == Tok::LParen {
+            self.options_or_values()?;
+        }
         Ok(OptValue::Off)
     }
 

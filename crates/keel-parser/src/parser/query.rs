@@ -168,7 +168,7 @@ impl Parser<'_> {
             return Err(ParseError::new(153, self.token().line, text).with_state(2));
         }
         let offset = if !order_by.is_empty() && self.at_word("OFFSET") { Some(self.offset()?) } else { None };
-        if self.ordered_terms && !order_by.is_empty() {
+        if self.ordered_terms && !order_by.is_empty() && offset.is_none() {
             order_last_term(&mut body, &mut order_by);
         }
         let for_clause = self.for_clause()?;

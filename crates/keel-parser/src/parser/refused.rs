@@ -105,6 +105,11 @@ fn begins_or_ends_a_statement(kw: Kw) -> bool {
             | Kw::BACKUP
             | Kw::BEGIN
             | Kw::BREAK
+            | Kw::BULK
+            | Kw::CHECKPOINT
+            | Kw::LINENO
+            | Kw::RECONFIGURE
+            | Kw::SHUTDOWN
             | Kw::CLOSE
             | Kw::COMMIT
             | Kw::CONTINUE

@@ -247,7 +247,7 @@ impl Planner<'_, '_> {
 #[must_use]
 pub fn secret_arguments(name: &str) -> &'static [usize] {
     match name.to_ascii_uppercase().as_str() {
-        "ENCRYPTBYPASSPHRASE" | "DECRYPTBYPASSPHRASE" | "PWDENCRYPT" => &[0],
+        "ENCRYPTBYPASSPHRASE" | "DECRYPTBYPASSPHRASE" | "PWDENCRYPT" | "PWDCOMPARE" => &[0],
         "DECRYPTBYKEYAUTOCERT" | "DECRYPTBYKEYAUTOASYMKEY" => &[1],
         "DECRYPTBYCERT" | "DECRYPTBYASYMKEY" | "SIGNBYCERT" | "SIGNBYASYMKEY" => &[2],
         "CERTPRIVATEKEY" => &[1, 2],

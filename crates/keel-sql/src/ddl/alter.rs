@@ -151,6 +151,7 @@ impl Runner<'_> {
             builder.table
         };
         self.lock_schemes(&entry, &fresh)?;
+        self.lock_collections(&entry, &fresh)?;
         self.taken_constraint_names(table, &fresh)?;
         self.fill_missing(program, frame, &mut fresh, before, elements)?;
         if table.period.is_none() && fresh.period.is_some() {
@@ -341,6 +342,11 @@ impl Runner<'_> {
         let mut new = table.clone();
         let c = &mut new.columns[at];
         c.ty = self.ddl_scope(program).scalar(ty)?;
+        if c.ty.xml_schema().is_some() {
+            let entry = self.entry_of(table.database)?;
+            self.lock_collections(&entry, &new)?;
+        }
+        let c = &mut new.columns[at];
         let here = table.database == self.info.current_database().id;
         c.alias = self.ddl_scope(program).made_type(ty).filter(|_| here).map(|t| t.user_type_id);
         c.nullable = nullable.unwrap_or(true);

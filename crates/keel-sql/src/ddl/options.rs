@@ -52,10 +52,10 @@ const INDEX: [&str; 26] = [
 /// # Errors
 /// 155 for what is none, 40517 for a kind of table or column that there is not.
 pub(super) fn of_table(c: &ast::CreateTable) -> Result<()> {
-    known(&c.options, &TABLE, "CREATE TABLE")?;
     if let Some(kind) = &c.as_kind {
         return Err(errors::not_supported(format!("CREATE TABLE … AS {kind}")));
     }
+    known(&c.options, &TABLE, "CREATE TABLE")?;
     for name in ["LEDGER", "REMOTE_DATA_ARCHIVE"] {
         if c.options.iter().any(|o| o.name == name && !is_off(&o.value)) {
             return Err(errors::not_supported(format!("CREATE TABLE … WITH ({name})")));

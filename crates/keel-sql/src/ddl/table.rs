@@ -681,6 +681,7 @@ impl Runner<'_> {
             builder.all_on(&c.elements, c.filegroup.as_ref())?
         };
         self.lock_schemes(&place.entry, &table)?;
+        self.lock_collections(&place.entry, &table)?;
         self.check_constraint_names(&place, &table)?;
         let versioning = super::temporal::asked(&c.options)?;
         if versioning.is_some() && place.entry.id == TEMPDB {

@@ -7,7 +7,7 @@ use crate::errors;
 use crate::program::{Program, Unit};
 use crate::run::{Frame, Runner};
 use keel_parser::ast::{self, XmlCollection};
-use keel_query::catalog::Catalog as _;
+use keel_query::catalog::{Catalog as _, TableDef};
 use keel_query::xml_collection::{FIRST_COLLECTION, XmlCollectionDef, check, uses};
 use keel_types::error::Result;
 use keel_types::{SqlType, Value};
@@ -143,6 +143,28 @@ impl Runner<'_> {
     }
 
     /// What a collection cannot be dropped because of: a table, a table type, or a module with a parameter of its type.
+    /// Keeps the collections that a table's columns are of from being dropped before the table is there.
+    pub(super) fn lock_collections(&mut self, entry: &Arc<DatabaseEntry>, table: &TableDef) -> Result<()> {
+        let mut of: Vec<i32> =
+            table.columns.iter().filter_map(|c| Some(c.ty.xml_schema()?.collection)).collect();
+        of.sort_unstable();
+        of.dedup();
+        for id in of {
+            let found = |runner: &Self| {
+                let picture = runner.info.picture(entry);
+                picture
+                    .xml_collections()
+                    .find(|c| c.collection_id == id)
+                    .map(|c| (c.schema_id, c.name.clone()))
+            };
+            let gone = || keel_query::errors::no_xml_collection(&id.to_string());
+            let (schema_id, name) = found(self).ok_or_else(gone)?;
+            self.lock_name(&Place { entry: Arc::clone(entry), schema_id, name })?;
+            found(self).ok_or_else(gone)?;
+        }
+        Ok(())
+    }
+
     fn user_of_collection(&self, entry: &Arc<DatabaseEntry>, c: &XmlCollectionDef) -> Option<String> {
         let picture = self.info.picture(entry);
         let named =

@@ -117,7 +117,8 @@ pub(crate) fn sp_query_store_consistency_check(runner: &mut Runner<'_>, _: &[Arg
 /// Removes rows that refer to others which are not there.
 fn check(entry: &Arc<DatabaseEntry>) -> Result<()> {
     let rows = statistics_rows(entry)?;
-    let mut memory = entry.query_store.memory.lock();
+    // Loaded again: a store that is off lets go of its memory whenever it likes.
+    let mut memory = loaded(entry)?;
     let lost: BTreeSet<u64> = memory
         .plans
         .iter()
@@ -138,7 +139,7 @@ pub(crate) fn sp_query_store_reset_exec_stats(runner: &mut Runner<'_>, args: &[A
     let entry = changed(runner)?;
     let plan = id(args, "sp_query_store_reset_exec_stats", "plan_id", 0)?;
     let rows = statistics_rows(&entry)?;
-    let mut memory = entry.query_store.memory.lock();
+    let mut memory = loaded(&entry)?;
     if !memory.plans.contains_key(&plan) {
         return Err(no_plan(plan, &entry, 2).into());
     }
@@ -153,7 +154,7 @@ pub(crate) fn sp_query_store_remove_plan(runner: &mut Runner<'_>, args: &[Argume
     let entry = changed(runner)?;
     let plan = id(args, "sp_query_store_remove_plan", "plan_id", 0)?;
     let rows = statistics_rows(&entry)?;
-    let mut memory = entry.query_store.memory.lock();
+    let mut memory = loaded(&entry)?;
     if !memory.plans.contains_key(&plan) {
         return Err(no_plan(plan, &entry, 1).into());
     }
@@ -170,7 +171,7 @@ pub(crate) fn sp_query_store_remove_query(runner: &mut Runner<'_>, args: &[Argum
     let entry = changed(runner)?;
     let query = id(args, "sp_query_store_remove_query", "query_id", 0)?;
     let rows = statistics_rows(&entry)?;
-    let mut memory = entry.query_store.memory.lock();
+    let mut memory = loaded(&entry)?;
     if !memory.queries.contains_key(&query) {
         return Err(no_query(query, &entry, 1).into());
     }
@@ -216,7 +217,7 @@ fn set_hints(
     state: u8,
 ) -> Outcome {
     {
-        let mut memory = entry.query_store.memory.lock();
+        let mut memory = loaded(&entry)?;
         if !memory.queries.contains_key(&query) {
             return Err(no_query(query, entry, state).into());
         }
@@ -253,7 +254,7 @@ fn plan_of_query(entry: &DatabaseEntry, args: &[Argument], procedure: &str) -> R
     switched_on(entry, 4)?;
     let query = id(args, procedure, "query_id", 0)?;
     let plan = id(args, procedure, "plan_id", 1)?;
-    let memory = entry.query_store.memory.lock();
+    let memory = loaded(&entry)?;
     if !memory.queries.contains_key(&query) {
         return Err(no_query(query, entry, 2));
     }

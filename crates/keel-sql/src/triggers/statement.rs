@@ -562,9 +562,14 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
         _ => span.text(whole),
     };
     match &statement.kind {
-        S::CreateLogin(_) | S::AlterLogin(_) | S::CreateUser(_) | S::AlterUser(_) | S::Key(_) => {
-            crate::secrets::without_secrets(text).into_owned()
-        }
+        S::CreateLogin(_)
+        | S::AlterLogin(_)
+        | S::CreateUser(_)
+        | S::AlterUser(_)
+        // Application roles are among them.
+        | S::CreateRole(_)
+        | S::AlterRole(_)
+        | S::Key(_) => crate::secrets::without_secrets(text).into_owned(),
         _ => text.to_owned(),
     }
 }

@@ -82,6 +82,7 @@ pub fn create_for_select_into(
         runner.info.temp.borrow_mut().add(level, Arc::clone(&table));
         return Ok(table);
     }
+    runner.lock_collections(&place.entry, &table)?;
     let table = Arc::new(table);
     runner.put(&place.entry, CatalogObject::Table(Arc::clone(&table)))?;
     if temporary {
