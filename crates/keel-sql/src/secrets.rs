@@ -64,7 +64,7 @@ fn hidden(text: &str, depth: u32) -> Result<String, String> {
     let tokens = tokenize(text, true).map_err(|_| UNREADABLE.to_owned())?;
     let words: Vec<&str> = tokens.iter().map(|t| &text[t.start as usize..t.end as usize]).collect();
     // A name alone calls nothing.
-    let procedure = match tokens.len() {
+    let procedure = match tokens.iter().filter(|t| t.tok != Tok::Eof).count() {
         1 => None,
         _ => tokens.iter().zip(&words).find_map(|(t, word)| secretive(t, word)),
     };
