@@ -217,7 +217,7 @@ fn set_hints(
     state: u8,
 ) -> Outcome {
     {
-        let mut memory = loaded(&entry)?;
+        let mut memory = loaded(entry)?;
         if !memory.queries.contains_key(&query) {
             return Err(no_query(query, entry, state).into());
         }
@@ -254,7 +254,7 @@ fn plan_of_query(entry: &DatabaseEntry, args: &[Argument], procedure: &str) -> R
     switched_on(entry, 4)?;
     let query = id(args, procedure, "query_id", 0)?;
     let plan = id(args, procedure, "plan_id", 1)?;
-    let memory = loaded(&entry)?;
+    let memory = loaded(entry)?;
     if !memory.queries.contains_key(&query) {
         return Err(no_query(query, entry, 2));
     }
