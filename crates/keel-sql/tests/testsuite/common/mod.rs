@@ -1,0 +1,172 @@
+//! An engine over a disk in memory, and a sink that writes transcripts.
+
+pub mod replication;
+
+use keel_base::env::Env;
+use keel_base::env::real::RealClock;
+use keel_base::env::sim::{SimDisk, env};
+use keel_sql::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
+use keel_sql::{Engine, EngineOptions, InstanceOptions, PasswordHasher, ServerLog, Session, SessionOptions};
+use keel_testkit::transcript::{Message, Transcript};
+use keel_types::{SqlError, SqlType, Value};
+use std::sync::Arc;
+
+struct NoHash;
+
+impl PasswordHasher for NoHash {
+    fn hash(&self, password: &str) -> Vec<u8> {
+        password.as_bytes().to_vec()
+    }
+    fn knows(&self, stored: &[u8]) -> bool {
+        stored.is_ascii()
+    }
+    fn verify(&self, password: &str, stored: &[u8]) -> bool {
+        password.as_bytes() == stored
+    }
+    fn seal(&self, key: &[u8], password: &str) -> Vec<u8> {
+        keel_base::cipher::seal_secret(key, password.as_bytes(), &keel_base::env::sim::SimRandom::new(1))
+    }
+    fn open(&self, sealed: &[u8], password: &str) -> Option<Vec<u8>> {
+        keel_base::cipher::open_secret(sealed, password.as_bytes())
+    }
+}
+
+struct NoLog;
+
+impl ServerLog for NoLog {
+    fn write(&self, _text: &str) {}
+}
+
+/// Opens the instance on a disk.
+pub fn open(disk: &Arc<SimDisk>) -> Arc<Engine> {
+    open_with(disk, InstanceOptions::default().memory_bytes)
+}
+
+/// The same with so much max server memory.
+pub fn open_with(disk: &Arc<SimDisk>, memory_bytes: usize) -> Arc<Engine> {
+    open_as(
+        Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) },
+        InstanceOptions { memory_bytes, ..options() },
+    )
+}
+
+/// The same without threads of its own: nothing happens to a database but what its sessions do.
+pub fn open_by_hand(disk: &Arc<SimDisk>) -> Arc<Engine> {
+    open_as(
+        Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) },
+        InstanceOptions { by_hand: true, ..options() },
+    )
+}
+
+fn options() -> InstanceOptions {
+    InstanceOptions { automatic_checkpoints: false, ..InstanceOptions::default() }
+}
+
+/// Opens the instance in surroundings of its own.
+pub fn open_in(env: Env) -> Arc<Engine> {
+    open_as(env, options())
+}
+
+/// Opens the instance on a disk, with an error log.
+pub fn open_logging(disk: &Arc<SimDisk>, log: Arc<dyn ServerLog>) -> Arc<Engine> {
+    let env = Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) };
+    open_with_log(env, options(), log)
+}
+
+fn open_as(env: Env, instance: InstanceOptions) -> Arc<Engine> {
+    open_with_log(env, instance, Arc::new(NoLog))
+}
+
+fn open_with_log(env: Env, instance: InstanceOptions, log: Arc<dyn ServerLog>) -> Arc<Engine> {
+    let options = EngineOptions {
+        data_dir: "/data".into(),
+        env,
+        server_name: "EVENKEEL".to_owned(),
+        instance,
+        hasher: Arc::new(NoHash),
+        processors: std::num::NonZero::new(4).expect("four is not zero"),
+        session_stack_bytes: 16 << 20,
+        log,
+    };
+    Engine::open(options).expect("opens")
+}
+
+/// A fresh instance.
+pub fn server() -> Arc<Engine> {
+    open(&SimDisk::new())
+}
+
+/// What a batch says.
+pub fn run(session: &mut Session, sql: &str) -> String {
+    let mut sink = Sink::default();
+    session.execute_batch(sql, &mut sink);
+    sink.0.finish()
+}
+
+/// The same, of one that must raise no error.
+pub fn well(session: &mut Session, sql: &str) -> String {
+    let said = run(session, sql);
+    assert!(!said.contains("Msg "), "{sql}: {said}");
+    said
+}
+
+/// A session of sa in master.
+pub fn connect(engine: &Arc<Engine>) -> Session {
+    let options = SessionOptions {
+        login: "sa".to_owned(),
+        sysadmin: true,
+        database: "master".to_owned(),
+        app_name: "golden".to_owned(),
+        host_name: "host".to_owned(),
+        ansi_defaults: true,
+        ..SessionOptions::default()
+    };
+    engine.session(options).expect("connects")
+}
+
+/// Writes the transcript of a request.
+#[derive(Default)]
+pub struct Sink(pub Transcript, Vec<SqlType>);
+
+fn show(value: &Value, ty: SqlType) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        value => keel_sql::convert::display_typed(value, ty),
+    }
+}
+
+impl ResultSink for Sink {
+    fn columns(&mut self, columns: &[ColumnMeta]) {
+        self.1 = columns.iter().map(|c| c.ty).collect();
+        self.0.columns(columns.iter().map(|c| c.name.to_string()));
+    }
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
+        self.0.row(row.iter().zip(&self.1).map(|(v, ty)| show(v, *ty)));
+        Ok(())
+    }
+    fn done(&mut self, done: DoneInfo) {
+        self.0.done(done.count);
+    }
+    fn message(&mut self, m: &SqlError) {
+        self.0.message(&Message {
+            number: m.number,
+            severity: m.severity,
+            state: m.state,
+            line: m.line,
+            procedure: m.procedure.as_deref(),
+            text: &m.message,
+        });
+    }
+    fn return_status(&mut self, status: i32) {
+        if status != 0 {
+            self.0.line(&format!("(return status {status})"));
+        }
+    }
+    fn output(&mut self, _: usize, name: &str, ty: &SqlType, value: &Value) {
+        self.0.line(&format!("{name} = {}", show(value, *ty)));
+    }
+    fn function_value(&mut self, ty: &SqlType, value: &Value) {
+        self.0.line(&format!("(function {})", show(value, *ty)));
+    }
+    fn env_change(&mut self, _change: EnvChange) {}
+}

@@ -1,0 +1,32 @@
+//! What the crate does, seen from outside, in one program: a program for each file would link the whole engine anew each time.
+
+mod audits;
+mod background;
+mod bulk_insert;
+mod change_data_capture;
+mod change_tracking;
+mod common;
+mod contained;
+mod copies;
+mod databases;
+mod delayed_durability;
+mod distributed;
+mod encrypted_backups;
+mod encryption;
+mod endpoints;
+mod error_log;
+mod event_sessions;
+mod full_text;
+mod golden;
+mod governor;
+mod index_build;
+mod indexed_views;
+mod keys;
+mod logins;
+mod plans;
+mod query_store;
+mod repository;
+mod restores;
+mod rpc;
+mod server_options;
+mod settling;

@@ -1,0 +1,33 @@
+//! SET STATISTICS XML: what a golden script cannot show, because a document says how long its statement took. The other forms of a plan
+//! are in `tests/sql/queries/plans.sql`.
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{Sink, connect, open_with};
+use keel_base::env::sim::SimDisk;
+use keel_sql::Session;
+
+fn run(session: &mut Session, sql: &str) -> String {
+    let mut sink = Sink::default();
+    session.execute_batch(sql, &mut sink);
+    sink.0.finish()
+}
+
+#[test]
+fn a_statement_says_behind_its_result_what_its_operators_did() {
+    let engine = open_with(&SimDisk::new(), 64 << 20);
+    let mut session = connect(&engine);
+    run(&mut session, "create table t (id int primary key, n int); insert t values (1, 1), (2, 2), (3, 3)");
+    run(&mut session, "set statistics xml on");
+    let told = run(&mut session, "select n from t where id < 3; update t set n = 0 where id = 2");
+    let documents: Vec<&str> = told.lines().filter(|line| line.starts_with("<ShowPlanXML")).collect();
+    assert_eq!(documents.len(), 2, "{told}");
+    let rows = told.find("(2 rows)").unwrap();
+    assert!(rows < told.find("<ShowPlanXML").unwrap(), "the result comes first: {told}");
+    assert!(documents[0].contains("StatementType=\"SELECT\""), "{}", documents[0]);
+    let counted = "ActualRows=\"2\" ActualEndOfScans=\"1\" ActualExecutions=\"1\"";
+    assert!(documents[0].contains(counted), "{}", documents[0]);
+    assert!(documents[1].contains("StatementType=\"UPDATE\""), "{}", documents[1]);
+    assert!(documents[1].contains("PhysicalOp=\"Table Update\""), "{}", documents[1]);
+    run(&mut session, "set statistics xml off");
+    assert!(!run(&mut session, "select n from t").contains("ShowPlanXML"));
+}
