@@ -75,11 +75,31 @@ const _: () = assert!(CHUNK_BYTES * 2 <= PIECE_BYTES_MAX);
 /// What source and target say to each other beside the chunks.
 #[derive(Debug, Serialize, Deserialize)]
 enum SeedMsg {
-    Want { operation: Uuid, database: GroupDatabaseId },
-    Offer { operation: Uuid, info: Vec<u8> },
-    From { operation: Uuid, positions: Vec<Vec<u8>> },
-    Done { operation: Uuid },
-    Failed { operation: Uuid, text: String },
+    Want {
+        operation: Uuid,
+        database: GroupDatabaseId,
+    },
+    Offer {
+        operation: Uuid,
+        info: Vec<u8>,
+    },
+    From {
+        operation: Uuid,
+        positions: Vec<Vec<u8>>,
+    },
+    Done {
+        operation: Uuid,
+    },
+    Failed {
+        operation: Uuid,
+        text: String,
+    },
+    /// The target cannot begin: it has no place for the copy.
+    Refused {
+        operation: Uuid,
+        database: GroupDatabaseId,
+        text: String,
+    },
 }
 
 /// How an attempt stands or ended.
@@ -321,6 +341,9 @@ impl Shared {
                 } else if let Some(target) = self.target(peer.instance, operation) {
                     self.end_target(&target, &text);
                 }
+            }
+            SeedMsg::Refused { operation, database, text } => {
+                self.seed_refused(peer.instance, operation, database, text);
             }
         }
         true

@@ -161,7 +161,8 @@ EXEC(@statement);"
         self.login.send(&self.login.server, &self.watch())
     }
 
-    /// Shows how the copies come along until all are synchronized or the time to wait is over.
+    /// Shows how the copies come along until all are synchronized or the time to wait is over. A copy whose seeding fails says why at
+    /// once, and one that has failed five times (some 15 s of trying again) is not waited for any longer.
     fn watch(&self) -> String {
         let name = literal(&self.name);
         let wait = self.wait;
@@ -171,6 +172,7 @@ DECLARE @id uniqueidentifier = (SELECT group_id FROM sys.availability_groups WHE
 DECLARE @all int = (SELECT COUNT(*) FROM sys.availability_replicas WHERE group_id = @id) - 1, @done int, @before int = -1;
 SET @all = @all * (SELECT COUNT(*) FROM sys.availability_databases_cluster WHERE group_id = @id);
 DECLARE @end datetime2 = DATEADD(second, {wait}, SYSUTCDATETIME());
+DECLARE @failures int, @failed_before int = 0, @failure nvarchar(2000);
 DECLARE @made nvarchar(300) = CONCAT(N'Availability group ', {name}, N' is made; ', @@SERVERNAME, N' is its primary.');
 RAISERROR(N'%s', 0, 1, @made) WITH NOWAIT;
 WHILE 1 = 1
@@ -180,6 +182,18 @@ BEGIN
     IF @done <> @before AND @all > 0 RAISERROR(N'%d of %d copies are synchronized.', 0, 1, @done, @all) WITH NOWAIT;
     SET @before = @done;
     IF @done >= @all BREAK;
+    SELECT TOP 1 @failures = a.number_of_attempts,
+        @failure = CONCAT(r.replica_server_name, N', ', d.database_name, N': ', p.failure_message)
+    FROM sys.dm_hadr_automatic_seeding a
+    JOIN sys.dm_hadr_database_replica_states s ON s.replica_id = a.ag_remote_replica_id AND s.group_database_id = a.ag_db_id
+    JOIN sys.availability_replicas r ON r.replica_id = a.ag_remote_replica_id
+    JOIN sys.availability_databases_cluster d ON d.group_database_id = a.ag_db_id
+    JOIN sys.dm_hadr_physical_seeding_stats p ON p.local_physical_seeding_id = a.operation_id
+    WHERE s.group_id = @id AND s.synchronization_state <> 2 AND a.current_state = N'FAILED'
+    ORDER BY a.number_of_attempts DESC;
+    IF @failed_before = 0 AND @failures > 0 RAISERROR(N'A seeding failed and is tried again. %s', 0, 1, @failure) WITH NOWAIT;
+    SET @failed_before = ISNULL(@failures, 0);
+    IF @failures >= 5 SET @end = SYSUTCDATETIME();
     IF SYSUTCDATETIME() >= @end
     BEGIN
         DECLARE @late nvarchar(max) = (

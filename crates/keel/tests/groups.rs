@@ -200,6 +200,16 @@ fn three_commands_make_a_group() {
     assert!(said.contains("NODE2, late: NOT SYNCHRONIZING; replica "), "{said}");
     assert!(said.contains("NODE3, late: NOT SYNCHRONIZING; replica "), "{said}");
     one.run("DROP AVAILABILITY GROUP ag3");
+    // A copy that cannot be made says why and is not waited for to the end.
+    two.run("CREATE DATABASE taken");
+    one.run("CREATE DATABASE taken");
+    let mut arguments = vec!["group", "create", "ag4", "--database", "taken", "--wait", "3600"];
+    members.iter().for_each(|member| arguments.extend(["--member", member]));
+    let said = keel(&arguments, one);
+    assert!(said.contains("A seeding failed and is tried again. NODE2, taken: "), "{said}");
+    assert!(said.contains("1 of 2 copies are synchronized."), "{said}");
+    assert!(said.contains("NODE2, taken: NOT SYNCHRONIZING; replica CONNECTED; seeding "), "{said}");
+    one.run("DROP AVAILABILITY GROUP ag4");
 
     // One port, whichever node answers.
     let port = free_port();

@@ -73,13 +73,29 @@ impl Shared {
                 }
             }
             Err(text) => {
-                let attempt = self.attempt(operation, database, String::new(), peer.instance, true);
+                let name = self.named(database).unwrap_or_default();
+                let attempt = self.attempt(operation, database, name, peer.instance, true);
                 self.seedings.remember(attempt.shown(self, SeedingOutcome::Failed(text.clone())));
                 self.note(Some(database), &format!("The database cannot be seeded: {text}"));
                 self.send_seed_msg(peer, &SeedMsg::Failed { operation, text });
                 self.step(Event::SeedEnded { peer: peer.instance, database, completed: false });
             }
         }
+    }
+
+    /// A target has no place for the copy: whoever looks at the source wants to know.
+    pub(super) fn seed_refused(
+        self: &Arc<Self>,
+        peer: InstanceId,
+        operation: Uuid,
+        database: GroupDatabaseId,
+        text: String,
+    ) {
+        let Some(name) = self.named(database) else { return };
+        self.seedings.allowed.lock().remove(&(peer, database));
+        let attempt = self.attempt(operation, database, name, peer, true);
+        self.seedings.remember(attempt.shown(self, SeedingOutcome::Failed(text)));
+        self.step(Event::SeedEnded { peer, database, completed: false });
     }
 
     fn picture(

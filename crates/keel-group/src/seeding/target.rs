@@ -33,19 +33,21 @@ impl Shared {
             return self.step(Event::SeedEnded { peer, database, completed: false });
         };
         self.close_copy(database);
+        let mut bytes = [0; 16];
+        self.env.random.fill(&mut bytes);
+        let operation = uuid::Builder::from_random_bytes(bytes).into_uuid();
         let kept = self.kept_place(database);
         let place = match kept.map_or_else(|| self.host.place(&name), Ok) {
             Ok(place) => place,
             Err(text) => {
                 self.note(Some(database), &format!("{name} cannot be seeded here: {text}"));
-                let attempt = self.attempt(Uuid::nil(), database, name, peer, false);
+                let refused = SeedMsg::Refused { operation, database, text: text.clone() };
+                self.send_seed_msg(&peer_now, &refused);
+                let attempt = self.attempt(operation, database, name, peer, false);
                 self.seedings.remember(attempt.shown(self, SeedingOutcome::Failed(text)));
                 return self.step(Event::SeedEnded { peer, database, completed: false });
             }
         };
-        let mut bytes = [0; 16];
-        self.env.random.fill(&mut bytes);
-        let operation = uuid::Builder::from_random_bytes(bytes).into_uuid();
         let (jobs, work) = mpsc::channel();
         let attempt = self.attempt(operation, database, name, peer, false);
         let (chunks, writing) = (Mutex::new(Some(jobs)), Mutex::new(()));
@@ -81,7 +83,7 @@ impl Shared {
         Some(kept.place.clone())
     }
 
-    fn named(&self, database: GroupDatabaseId) -> Option<String> {
+    pub(super) fn named(&self, database: GroupDatabaseId) -> Option<String> {
         let machine = self.machine.lock();
         machine.configs().flat_map(|c| &c.databases).find(|d| d.id == database).map(|d| d.name.clone())
     }
