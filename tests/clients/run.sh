@@ -110,7 +110,7 @@ run_client() {
       java -Dorg.slf4j.simpleLogger.defaultLogLevel=error -cp "$cache/debezium/lib/*" "$here/debezium/StreamTest.java"
       ;;
     dotnet)
-      dotnet_with_libraries && dotnet_run "$here/dotnet/Checks.cs" System.Data.SqlClient Microsoft.SqlServer.Smo \
+      dotnet_with_libraries && dotnet_run "$here/dotnet/Checks.cs" System.Data.SqlClient Microsoft.SqlServer.Smo Microsoft.SqlServer.SmoExtended \
         Microsoft.SqlServer.ConnectionInfo Microsoft.SqlServer.Management.Sdk.Sfc Microsoft.SqlServer.SqlEnum Microsoft.SqlServer.Dac
       ;;
     tiberius | mssql-tds)

@@ -402,6 +402,38 @@ static class Checks
         Equal(Scalar(c, "SELECT CAST(value AS nvarchar(50)) FROM sys.extended_properties WHERE name = 'MS_Description'"), "Who buys");
     }
 
+    // Management Studio's dialogs: properties of an empty database, a backup, what a restore wants from a file and from msdb, the restore.
+    static void ManagementObjectsRestore()
+    {
+        using var c = Open("Pooling=false");
+        Run(c, "DROP DATABASE IF EXISTS smo_source; DROP DATABASE IF EXISTS smo_restored; CREATE DATABASE smo_source");
+        var server = new Server(new ServerConnection(c));
+        Equal(server.Databases["smo_source"].SpaceAvailable >= 0, true);
+        Run(c, "CREATE TABLE smo_source.dbo.t (a int); INSERT smo_source.dbo.t VALUES (1)");
+        var file = System.IO.Path.Combine(server.BackupDirectory, $"{Guid.NewGuid()}.bak");
+        foreach (var action in new[] { BackupActionType.Database, BackupActionType.Log })
+        {
+            var backup = new Backup { Action = action, Database = "smo_source", BackupSetName = "of smo" };
+            backup.Devices.AddDevice(file, DeviceType.File);
+            backup.SqlBackup(server);
+            Run(c, "INSERT smo_source.dbo.t VALUES (2)");
+        }
+        foreach (var fromFile in new[] { true, false })
+        {
+            var planner = new DatabaseRestorePlanner(server, "smo_source") { ReadHeaderFromMedia = fromFile };
+            if (fromFile) planner.BackupMediaList.Add(new BackupDeviceItem(file, DeviceType.File));
+            var plan = planner.CreateRestorePlan(new RestoreOptions { ReplaceDatabase = true });
+            plan.SetRestoreOptions(new RestoreOptions { ReplaceDatabase = true });
+            Equal(plan.RestoreOperations.Count, 2);
+            Equal(plan.RestoreOperations[1].Action, RestoreActionType.Log);
+            foreach (var restore in plan.RestoreOperations) restore.Database = "smo_restored";
+            plan.Execute();
+            Equal(Scalar(c, "SELECT COUNT(*) FROM smo_restored.dbo.t"), 2);
+        }
+        Run(c, "DROP DATABASE smo_source; DROP DATABASE smo_restored");
+        System.IO.File.Delete(file);
+    }
+
     /// A database as .bacpac and .dacpac: out, in again, onto another one, and then nothing is different.
     static void DataTierApplications()
     {
@@ -465,7 +497,7 @@ static class Checks
             ("transactions", Transactions), ("errors", Errors), ("cancel", Cancel), ("pool resets", PoolResets),
             ("bulk copy of 100,000 rows", BulkCopy), ("multiple active result sets", MultipleActiveResultSets),
             ("asynchronous", () => Asynchronous().GetAwaiter().GetResult()), ("management objects script a database", ManagementObjects),
-            ("data-tier applications", DataTierApplications),
+            ("management objects back up and restore", ManagementObjectsRestore), ("data-tier applications", DataTierApplications),
         };
         var failed = 0;
         foreach (var (name, run) in checks)

@@ -21,6 +21,11 @@ SELECT a.event_id, a.package, a.name FROM sys.server_event_session_actions a
 JOIN sys.server_event_sessions s ON s.event_session_id = a.event_session_id WHERE s.name = N'slow ones';
 SELECT t.target_id, t.package, t.name FROM sys.server_event_session_targets t
 JOIN sys.server_event_sessions s ON s.event_session_id = t.event_session_id WHERE s.name = N'slow ones';
+-- As Management Objects finds targets, whose data it then reads.
+SELECT t.package + '.' + t.name AS name FROM sys.server_event_sessions s, sys.server_event_session_targets t
+JOIN sys.dm_xe_objects o ON t.name = o.name AND o.object_type = 'target'
+JOIN sys.dm_xe_packages p ON t.module = p.module_guid AND t.package = p.name AND p.guid = o.package_guid
+WHERE s.event_session_id = t.event_session_id AND s.name = N'slow ones';
 SELECT f.object_id, f.name, f.value FROM sys.server_event_session_fields f
 JOIN sys.server_event_sessions s ON s.event_session_id = f.event_session_id WHERE s.name = N'slow ones';
 SELECT CAST(predicate_xml AS xml).value('count(//leaf)', 'int') AS leaves FROM sys.server_event_session_events

@@ -23,7 +23,7 @@ const SIZE: SqlType = SqlType::Numeric { precision: 20, scale: 0 };
 
 #[rustfmt::skip]
 const HEADER: Columns = &[
-    ("BackupName", n(128)), ("BackupDescription", n(255)), ("BackupType", SMALL), ("ExpirationDate", DATE), ("Compressed", BIT),
+    ("BackupName", n(128)), ("BackupDescription", n(255)), ("BackupType", TINY), ("ExpirationDate", DATE), ("Compressed", BIT),
     ("Position", SMALL), ("DeviceType", TINY), ("UserName", n(128)), ("ServerName", n(128)), ("DatabaseName", n(128)),
     ("DatabaseVersion", INT), ("DatabaseCreationDate", DATE), ("BackupSize", SIZE), ("FirstLSN", LSN), ("LastLSN", LSN),
     ("CheckpointLSN", LSN), ("DatabaseBackupLSN", LSN), ("BackupStartDate", DATE), ("BackupFinishDate", DATE), ("SortOrder", SMALL),

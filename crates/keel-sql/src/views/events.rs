@@ -86,9 +86,15 @@ pub(super) static VIEWS: &[SystemView] = &[
     ], read_files),
 ];
 
+/// The program that all packages are in, as the product's is numbered: sessions' parts name it, and Management Objects joins by it.
+const MODULE: &str = "CE79811F-1A80-40E1-8F5D-7445A3F375E7";
+
 fn guid(package: &Package) -> Value {
-    keel_types::cast::convert(&text(package.guid), SqlType::VarChar(Length::Limited(36)), GUID)
-        .unwrap_or(NULL)
+    guid_of(package.guid)
+}
+
+fn guid_of(written: &'static str) -> Value {
+    keel_types::cast::convert(&text(written), SqlType::VarChar(Length::Limited(36)), GUID).unwrap_or(NULL)
 }
 
 /// The sessions as they are kept, for who may look after them.
@@ -137,7 +143,7 @@ fn events(cx: &ViewContext<'_>) -> Rows {
                 _ => (NULL, NULL),
             };
             let (name, package) = (text(e.name.as_str()), text(e.package.as_str()));
-            vec![int(d.id), int(e.id), name, package, NULL, written, tree]
+            vec![int(d.id), int(e.id), name, package, text(MODULE), written, tree]
         };
         d.events.iter().map(row).collect()
     };
@@ -149,7 +155,7 @@ fn actions(cx: &ViewContext<'_>) -> Rows {
     for d in kept(cx) {
         for e in &d.events {
             let row = |(package, name): &(String, String)| {
-                vec![int(d.id), int(e.id), text(name.as_str()), text(package.as_str()), NULL]
+                vec![int(d.id), int(e.id), text(name.as_str()), text(package.as_str()), text(MODULE)]
             };
             out.extend(e.actions.iter().map(row));
         }
@@ -160,7 +166,7 @@ fn actions(cx: &ViewContext<'_>) -> Rows {
 fn targets(cx: &ViewContext<'_>) -> Rows {
     let rows = |d: &Definition| -> Rows {
         let row = |t: &crate::events::definition::TargetPart| {
-            vec![int(d.id), int(t.id), text(t.name.as_str()), text("package0"), NULL]
+            vec![int(d.id), int(t.id), text(t.name.as_str()), text("package0"), text(MODULE)]
         };
         d.targets.iter().map(row).collect()
     };
@@ -369,7 +375,7 @@ fn packages(_: &ViewContext<'_>) -> Rows {
     let row = |p: &&'static Package| {
         let mut row = vec![text(p.name), guid(p), text(p.description)];
         row.extend(NO_CAPABILITIES);
-        row.extend([NULL, NULL]);
+        row.extend([guid_of(MODULE), NULL]);
         row
     };
     catalog::PACKAGES.iter().map(row).collect()
@@ -440,7 +446,7 @@ fn stored_events(cx: &ViewContext<'_>, pattern: &str, from: Option<&(String, i64
                 keel_types::cast::convert(&zoneless, from, to).unwrap_or(NULL)
             });
             let event = stored.attribute("name").map_or(NULL, text);
-            let (module, package) = (guid(&catalog::PACKAGE0), guid(&catalog::SQLSERVER));
+            let (module, package) = (guid_of(MODULE), guid(&catalog::SQLSERVER));
             let row = vec![
                 module,
                 package,

@@ -7,6 +7,7 @@ use super::{
     BIG, BIT, Column, DATE, DESC, INT, NAME, SMALL, SystemView, TINY, VARIANT, ViewContext, bit, date, int,
     text,
 };
+use keel_node::CATALOG_TREE;
 use keel_query::catalog::{IndexDef, TableDef};
 use keel_types::Value;
 use std::sync::Arc;
@@ -127,21 +128,25 @@ pub(super) fn of_table<'t>(cx: &ViewContext<'_>, table: &'t TableDef) -> Vec<Par
     parts
 }
 
+/// The `object_id` under which the catalog's own rows are counted: that of `sys.sysrscols`, the first of the product's system tables. So
+/// sums over a database without tables are numbers, which Management Objects relies on; it is in no view of objects.
+pub(super) const CATALOG_OBJECT: i32 = 3;
+
+/// The number of objects, for the rows of the catalog.
+pub(super) fn catalog_rows(cx: &ViewContext<'_>) -> i64 {
+    cx.picture.objects().count() as i64
+}
+
 fn partitions(cx: &ViewContext<'_>) -> Rows {
-    let mut rows = Vec::new();
+    let row = |object: i32, index: i32, number: i64, id: i64, rows: i64| {
+        let mut row = vec![int(id), int(object), int(index), int(number), int(id), int(rows)];
+        row.extend([int(0), int(0), text("NONE"), bit(false), text("OFF")]);
+        row
+    };
+    let mut rows = vec![row(CATALOG_OBJECT, 1, 1, CATALOG_TREE.0.into(), catalog_rows(cx))];
     for t in stored(cx) {
         for part in of_table(cx, &t) {
-            let id = part.id();
-            let mut row = vec![
-                int(id),
-                int(t.object_id),
-                int(part.index.index_id),
-                int(part.number),
-                int(id),
-                int(part.rows),
-            ];
-            row.extend([int(0), int(0), text("NONE"), bit(false), text("OFF")]);
-            rows.push(row);
+            rows.push(row(t.object_id, part.index.index_id, part.number, part.id(), part.rows));
         }
     }
     rows

@@ -8,6 +8,7 @@ use crate::catalog::DatabaseSettings;
 use crate::functions::variant;
 use crate::hadr::{EndpointAddress, EndpointState, ListenerCondition};
 use crate::scoped;
+use keel_node::CATALOG_TREE;
 use keel_query::catalog::IndexKind;
 use keel_store::base::PAGE_SIZE;
 use keel_types::datetime::language::{LANGUAGES, Language};
@@ -312,6 +313,23 @@ fn spaces(cx: &ViewContext<'_>) -> Vec<Space> {
     out
 }
 
+/// The catalog's own rows, and all of [`spaces`].
+fn spaces_with_catalog(cx: &ViewContext<'_>) -> Vec<Space> {
+    let root = cx.entry.store.store().base().root();
+    let catalog = Space {
+        table: super::partitions::CATALOG_OBJECT,
+        index: 1,
+        id: CATALOG_TREE.0.into(),
+        partition: 1,
+        kind: IndexKind::Clustered,
+        rows: super::partitions::catalog_rows(cx),
+        pages: cx.leaf_pages(&root, CATALOG_TREE) as i64,
+    };
+    let mut all = spaces(cx);
+    all.insert(0, catalog);
+    all
+}
+
 fn partition_stats(cx: &ViewContext<'_>) -> Rows {
     let row = |s: Space| {
         let mut row =
@@ -319,7 +337,7 @@ fn partition_stats(cx: &ViewContext<'_>) -> Rows {
         row.extend([int(s.pages), int(0), int(0), int(0), int(0), int(s.pages), int(s.pages), int(s.rows)]);
         row
     };
-    spaces(cx).into_iter().map(row).collect()
+    spaces_with_catalog(cx).into_iter().map(row).collect()
 }
 
 fn allocation_units(cx: &ViewContext<'_>) -> Rows {
@@ -328,7 +346,7 @@ fn allocation_units(cx: &ViewContext<'_>) -> Rows {
         row.extend([int(s.pages), int(s.pages), int(s.pages)]);
         row
     };
-    spaces(cx).into_iter().map(row).collect()
+    spaces_with_catalog(cx).into_iter().map(row).collect()
 }
 
 /// Arguments: database, object, index, partition, mode. Pages are written in key order, so nothing is fragmented.

@@ -42,3 +42,16 @@ GO
 select count(*) as nameless from sys.system_objects where schema_name(schema_id) is null
 select case when count(*) > 150 then 'many' else 'few' end as views from sys.system_objects
 GO
+-- Sums over all partitions are numbers in a database without tables as well.
+create database bare
+GO
+use bare
+select case when sum(a.total_pages) >= 0 and sum(a.used_pages) >= 0 and sum(a.data_pages) >= 0 then 'counted' end as pages from sys.partitions p join sys.allocation_units a on p.partition_id = a.container_id left join sys.internal_tables it on p.object_id = it.object_id
+select case when sum(used_page_count) >= 0 then 'counted' end as pages, min(object_id) as object_id from sys.dm_db_partition_stats
+create table t (a int primary key)
+select p.object_id, p.index_id, p.rows from sys.partitions p where p.object_id < 100
+select t.name, p.index_id from sys.tables t join sys.partitions p on p.object_id = t.object_id
+GO
+use master
+drop database bare
+GO
