@@ -5,11 +5,15 @@
 //! dependency shows before and after the object is there; columns are not told apart.
 
 use super::{BIT, Column, DESC, INT, NAME, NULL, SMALL, SystemView, TINY, ViewContext, bit, int, text};
-use crate::catalog::Named;
+use crate::catalog::{fold, id_of};
+
 use keel_parser::keyword::Kw;
 use keel_parser::lexer::{self, Tok, Token};
-use keel_query::catalog::{Catalog as _, ModuleDef};
+use keel_query::catalog::{Catalog as _, ModuleDef, ModuleKind};
 use keel_types::Value;
+use smol_str::SmolStr;
+use std::collections::HashSet;
+use std::sync::Arc;
 
 const DEPENDENCY: &[Column] = &[
     ("referencing_id", INT),
@@ -103,24 +107,57 @@ fn references(cx: &ViewContext<'_>) -> Vec<Reference> {
     found
 }
 
-fn id_of(named: &Named) -> i32 {
-    match named {
-        Named::Table(t) => t.object_id,
-        Named::Module(m) => m.object_id,
-        Named::Synonym(s) => s.object_id,
-        Named::Sequence(s) => s.object_id,
-        Named::Policy(p) => p.object_id,
-        Named::Constraint(_, id) => *id,
+/// Each view with each table or view that its text names.
+pub(super) fn tables_of_views(cx: &ViewContext<'_>) -> Vec<(Arc<ModuleDef>, i32)> {
+    let is_table = |id: i32| {
+        cx.picture.stored_by_id(id).is_some()
+            || cx.picture.module_by_id(id).is_some_and(|m| m.kind == ModuleKind::View)
+    };
+    let mut found = Vec::new();
+    for r in references(cx) {
+        let view = cx.picture.module_by_id(r.from).filter(|m| m.kind == ModuleKind::View);
+        if let (Some(view), Some(to)) = (view, r.to.filter(|to| is_table(*to)))
+            && !found.iter().any(|(v, t): &(Arc<ModuleDef>, i32)| v.object_id == r.from && *t == to)
+        {
+            found.push((Arc::clone(view), to));
+        }
     }
+    found
+}
+
+/// The words of a view's text that may be columns.
+pub(super) struct ColumnNames {
+    words: HashSet<SmolStr>,
+    /// It has a `*` where columns are listed.
+    all: bool,
+}
+
+impl ColumnNames {
+    /// Whether a column of this name may be meant.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.all || self.words.contains(&fold(name))
+    }
+}
+
+/// What a view's text names: a column of a table that it uses is one of them, if it is used.
+pub(super) fn names_of_columns(view: &ModuleDef) -> ColumnNames {
+    let tokens = lexer::tokenize(&view.text, view.quoted_identifier).unwrap_or_default();
+    let words = tokens.iter().filter(|t| is_name(t)).map(|t| fold(&word_of(view, t))).collect();
+    let lists = |before: &Token| matches!(before.tok, Tok::Kw(Kw::SELECT) | Tok::Comma | Tok::Dot);
+    let all = tokens.windows(2).any(|w| w[1].tok == Tok::Star && lists(&w[0]));
+    ColumnNames { words, all }
+}
+
+/// The word that a token is, without its quotes.
+fn word_of(module: &ModuleDef, t: &Token) -> String {
+    let raw = module.text.get(t.start as usize..t.end as usize).unwrap_or_default();
+    if t.tok == Tok::Quoted { lexer::unquote(raw) } else { raw.to_owned() }
 }
 
 /// The names in a module's text, in parts, and whether each stands where only an object can.
 fn names_in(module: &ModuleDef) -> Vec<(Vec<String>, bool)> {
     let tokens = lexer::tokenize(&module.text, module.quoted_identifier).unwrap_or_default();
-    let word = |t: &Token| {
-        let raw = module.text.get(t.start as usize..t.end as usize).unwrap_or_default();
-        if t.tok == Tok::Quoted { lexer::unquote(raw) } else { raw.to_owned() }
-    };
+    let word = |t: &Token| word_of(module, t);
     let mut names = Vec::new();
     let mut at = 0;
     while at < tokens.len() {

@@ -1,14 +1,17 @@
-//! INFORMATION_SCHEMA.
+//! INFORMATION_SCHEMA: tables, columns, views, sequences, constraints and privileges; [`routines`], and [`usage`] of types and by views.
+
+pub(super) mod routines;
+mod shape;
+pub(super) mod usage;
 
 use super::columns::{collation, tables};
 use super::constraints::{action, referenced_index};
-use super::{
-    Column, DATE, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, date, facts, int, text,
-};
+use super::{Column, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, facts, int, text};
 use crate::catalog::{PermissionState, SecurableRef};
 use crate::ddl::mentions_column;
 use keel_query::catalog::{Catalog as _, ColumnDef, ModuleKind, TableDef};
 use keel_types::{Length, SqlType, Value};
+use shape::shape;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -39,35 +42,6 @@ const COLUMN: &[Column] = &[
     ("DOMAIN_CATALOG", NAME),
     ("DOMAIN_SCHEMA", NAME),
     ("DOMAIN_NAME", NAME),
-];
-
-const ROUTINE: &[Column] = &[
-    ("SPECIFIC_CATALOG", NAME),
-    ("SPECIFIC_SCHEMA", NAME),
-    ("SPECIFIC_NAME", NAME),
-    ("ROUTINE_CATALOG", NAME),
-    ("ROUTINE_SCHEMA", NAME),
-    ("ROUTINE_NAME", NAME),
-    ("ROUTINE_TYPE", NAME),
-    ("DATA_TYPE", NAME),
-    ("ROUTINE_BODY", NAME),
-    ("ROUTINE_DEFINITION", TEXT),
-    ("CREATED", DATE),
-    ("LAST_ALTERED", DATE),
-];
-
-const PARAMETER: &[Column] = &[
-    ("SPECIFIC_CATALOG", NAME),
-    ("SPECIFIC_SCHEMA", NAME),
-    ("SPECIFIC_NAME", NAME),
-    ("ORDINAL_POSITION", INT),
-    ("PARAMETER_MODE", WORD),
-    ("IS_RESULT", WORD),
-    ("PARAMETER_NAME", NAME),
-    ("DATA_TYPE", NAME),
-    ("CHARACTER_MAXIMUM_LENGTH", INT),
-    ("NUMERIC_PRECISION", TINY),
-    ("NUMERIC_SCALE", INT),
 ];
 
 const TABLE_CONSTRAINT: &[Column] = &[
@@ -140,18 +114,25 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: SCHEMA,
         name: "SCHEMATA",
-        columns: &[("CATALOG_NAME", NAME), ("SCHEMA_NAME", NAME), ("SCHEMA_OWNER", NAME)],
+        columns: &[
+            ("CATALOG_NAME", NAME),
+            ("SCHEMA_NAME", NAME),
+            ("SCHEMA_OWNER", NAME),
+            ("DEFAULT_CHARACTER_SET_CATALOG", NAME),
+            ("DEFAULT_CHARACTER_SET_SCHEMA", NAME),
+            ("DEFAULT_CHARACTER_SET_NAME", NAME),
+        ],
         rows: |cx| {
             let row = |s: &std::sync::Arc<crate::catalog::SchemaDef>| {
                 let owner = cx.picture.principal(s.owner).map_or_else(|| "dbo".to_owned(), |p| p.name);
-                vec![text(&*cx.entry.name()), text(s.name.as_str()), text(owner.as_str())]
+                let mut row = vec![catalog(cx), text(s.name.as_str()), text(owner.as_str())];
+                row.extend([NULL, NULL, text("iso_1")]);
+                row
             };
             cx.picture.schemas().map(row).collect()
         },
     },
     SystemView { schema: SCHEMA, name: "SEQUENCES", columns: SEQUENCE, rows: sequences },
-    SystemView { schema: SCHEMA, name: "ROUTINES", columns: ROUTINE, rows: routines },
-    SystemView { schema: SCHEMA, name: "PARAMETERS", columns: PARAMETER, rows: parameters },
     SystemView {
         schema: SCHEMA,
         name: "TABLE_CONSTRAINTS",
@@ -325,46 +306,13 @@ fn table_list(cx: &ViewContext<'_>) -> Rows {
 }
 
 fn column(cx: &ViewContext<'_>, schema_id: i32, table: &str, at: usize, c: &ColumnDef) -> Vec<Value> {
-    let f = facts(c.ty);
-    let number = |n: Option<i64>| n.map_or(NULL, Value::Int);
-    let octets = f.characters.map(|n| match c.ty {
-        SqlType::NChar(_) | SqlType::NVarChar(_) if n > 0 => i64::from(n) * 2,
-        _ => i64::from(n),
-    });
-    let (precision, radix, scale) = match c.ty {
-        SqlType::Decimal { .. } | SqlType::Numeric { .. } | SqlType::Money | SqlType::SmallMoney => {
-            (Some(f.precision.into()), Some(10), Some(f.scale.into()))
-        }
-        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {
-            (Some(f.precision.into()), Some(10), Some(0))
-        }
-        SqlType::Real | SqlType::Float => (Some(f.precision.into()), Some(2), None),
-        _ => (None, None, None),
-    };
-    let fraction = match c.ty {
-        SqlType::Date => Some(0),
-        SqlType::DateTime => Some(3),
-        SqlType::SmallDateTime => Some(0),
-        SqlType::Time(n) | SqlType::DateTime2(n) | SqlType::DateTimeOffset(n) => Some(i64::from(n)),
-        _ => None,
-    };
-    let set = match c.ty {
-        SqlType::NChar(_) | SqlType::NVarChar(_) | SqlType::NText => text("UNICODE"),
-        _ if f.is_text => text("iso_1"),
-        _ => NULL,
-    };
+    let s = shape(Some(c.ty));
     let mut row =
         vec![catalog(cx), schema(cx, schema_id), text(table), text(c.name.as_str()), int(at as i64 + 1)];
     row.push(c.default.as_ref().map_or(NULL, |d| text(d.text.as_str())));
     row.extend([text(if c.nullable { "YES" } else { "NO" }), text(c.ty.name())]);
-    row.extend([
-        f.characters.map_or(NULL, int),
-        number(octets),
-        number(precision),
-        number(radix),
-        number(scale),
-    ]);
-    row.extend([number(fraction), NULL, NULL, set, NULL, NULL, collation(c)]);
+    row.extend([s.characters, s.octets, s.precision, s.radix, s.scale, s.fraction, NULL, NULL, s.set]);
+    row.extend([NULL, NULL, collation(c)]);
     let alias = c.alias.and_then(|id| cx.picture.type_by_id(id));
     row.extend(
         alias.map_or([NULL, NULL, NULL], |t| [catalog(cx), schema(cx, t.schema_id), text(t.name.as_str())]),
@@ -394,43 +342,6 @@ fn views(cx: &ViewContext<'_>) -> Rows {
             row
         })
         .collect()
-}
-
-fn routines(cx: &ViewContext<'_>) -> Rows {
-    let mut rows = Vec::new();
-    for m in cx.picture.modules().filter(|m| !matches!(m.kind, ModuleKind::View | ModuleKind::Trigger)) {
-        let procedure = m.kind == ModuleKind::Procedure;
-        let returns = super::modules::program(cx, m).and_then(|p| p.returns);
-        let ty = match (procedure, returns) {
-            (true, _) => NULL,
-            (false, Some(ty)) => text(ty.name()),
-            (false, None) => text("TABLE"),
-        };
-        let mut row = Vec::with_capacity(ROUTINE.len());
-        for _ in 0..2 {
-            row.extend([catalog(cx), schema(cx, m.schema_id), text(m.name.as_str())]);
-        }
-        row.extend([text(if procedure { "PROCEDURE" } else { "FUNCTION" }), ty, text("SQL")]);
-        row.extend([cx.picture.text_of(m).map_or(NULL, text), date(m.created), date(m.modified)]);
-        rows.push(row);
-    }
-    rows
-}
-
-fn parameters(cx: &ViewContext<'_>) -> Rows {
-    let mut rows = Vec::new();
-    for m in cx.picture.modules().filter(|m| !matches!(m.kind, ModuleKind::View | ModuleKind::Trigger)) {
-        let Some(program) = super::modules::program(cx, m) else { continue };
-        for (i, p) in program.parameters.iter().enumerate() {
-            let f = facts(p.ty);
-            let mut row =
-                vec![catalog(cx), schema(cx, m.schema_id), text(m.name.as_str()), int(i as i64 + 1)];
-            row.extend([text(if p.output { "INOUT" } else { "IN" }), text("NO"), text(p.name.clone())]);
-            row.extend([text(p.ty.name()), f.characters.map_or(NULL, int), int(f.precision), int(f.scale)]);
-            rows.push(row);
-        }
-    }
-    rows
 }
 
 /// Name and type of every key, check and foreign key of a table.

@@ -175,7 +175,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 51] {
+fn groups() -> [&'static [SystemView]; 53] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -192,6 +192,8 @@ fn groups() -> [&'static [SystemView]; 51] {
         sessions::VIEWS,
         principals::VIEWS,
         information_schema::VIEWS,
+        information_schema::routines::VIEWS,
+        information_schema::usage::VIEWS,
         counters::VIEWS,
         waits::VIEWS,
         io::VIEWS,
