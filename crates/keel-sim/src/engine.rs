@@ -174,6 +174,8 @@ pub(crate) struct Engine {
     pub(crate) mode: Mode,
     pub(crate) pending: VecDeque<Commit>,
     pub(crate) receiving: Option<(usize, SessionId, Epoch)>,
+    /// Nothing beyond this is acknowledged as hardened: others that take the log from here lack it.
+    pub(crate) ack_limit: Lsn,
     pub(crate) senders: BTreeMap<usize, Sender>,
     pub(crate) flushing: bool,
     /// Hardened, and the machine does not know it yet: others hold the commit point. Zero when there is nothing.
@@ -254,6 +256,7 @@ impl Engine {
             mode: Mode::Resolving,
             pending: VecDeque::new(),
             receiving: None,
+            ack_limit: Lsn::MAX,
             senders: BTreeMap::new(),
             flushing: false,
             untold: Lsn::ZERO,

@@ -11,7 +11,7 @@ use keel_cluster::{
     FenceReason, GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent,
     LogFacts, Msg, Node, PrimaryPlace, RefuseReason, ReplicaId, StoreRecord, SuspendReason,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +58,8 @@ pub(crate) struct Instance {
     pub(crate) epoch: Epoch,
     /// The synchronized sets in the durable record, by instance.
     pub(crate) recorded: BTreeMap<GroupDatabaseId, Vec<InstanceId>>,
+    /// The databases in whose set the other side's group is.
+    pub(crate) mirrored: BTreeSet<GroupDatabaseId>,
     /// GRANT CREATE ANY DATABASE was given.
     pub(crate) allowed: bool,
     /// Its disk was lost: what the record says it has it need not have.
@@ -70,7 +72,18 @@ pub(crate) struct Instance {
     pub(crate) answers: BTreeMap<CommandId, Result<(), CommandError>>,
     /// When the last record handed out is written.
     persisting_until: Micros,
+    /// When the last answer of each [`Worker`] comes.
+    answered_until: [Micros; 2],
     pub(crate) expecting: BTreeMap<GroupDatabaseId, usize>,
+}
+
+/// Who does one thing after the other for an instance's machine.
+#[derive(Clone, Copy)]
+pub(crate) enum Worker {
+    /// Writes records.
+    Records,
+    /// Looks at copies, cuts them, and gives them their roles.
+    Copies,
 }
 
 pub(crate) fn name(i: usize) -> String {
@@ -90,7 +103,7 @@ pub(crate) fn index_of(id: GroupDatabaseId) -> usize {
     (id.0.as_u128() & 0xff) as usize
 }
 
-fn instance_index(id: InstanceId) -> usize {
+pub(crate) fn instance_index(id: InstanceId) -> usize {
     (id.0.as_u128() - 0x1000) as usize
 }
 
@@ -150,6 +163,7 @@ impl Instance {
             drained: false,
             epoch: Epoch(0),
             recorded: BTreeMap::new(),
+            mirrored: BTreeSet::new(),
             allowed: false,
             wiped: false,
             marks: BTreeMap::new(),
@@ -157,6 +171,7 @@ impl Instance {
             place: PrimaryPlace::Unknown,
             answers: BTreeMap::new(),
             persisting_until: 0,
+            answered_until: [0; 2],
             expecting: BTreeMap::new(),
         }
     }
@@ -210,6 +225,9 @@ impl Instance {
                 (d.id, members)
             })
             .collect();
+        let other = record.config.distributed.as_ref().and_then(|d| d.other()).map(|m| m.id);
+        let mirrored = record.config.databases.iter().filter(|d| other.is_some_and(|o| d.synchronized.contains(&o)));
+        self.mirrored = mirrored.map(|d| d.id).collect();
     }
 }
 
@@ -447,12 +465,14 @@ impl World {
         }
         let position = self.instances[i].node.as_ref().and_then(Node::store_position);
         if let Some((generation, applied, digest)) = position {
-            self.check.store_applied(i, generation, applied, digest);
+            let side = self.side_of(i);
+            self.check.store_applied(i, (side, generation, applied), digest);
             self.tell_votes(i);
             let node = self.instances[i].node.as_ref();
             let newest = node.into_iter().flat_map(Node::agreed_configs).max_by_key(|c| c.stamp);
-            if let Some(newest) = newest.filter(|n| self.agreed.as_ref().is_none_or(|a| a.stamp < n.stamp)) {
-                self.agreed = Some(newest.clone());
+            let known = &mut self.agreed[side];
+            if let Some(newest) = newest.filter(|n| known.as_ref().is_none_or(|a| a.stamp < n.stamp)) {
+                *known = Some(newest.clone());
             }
         }
     }
@@ -527,6 +547,21 @@ impl World {
             }
             self.carry_out(i, action);
         }
+    }
+
+    /// The answer of one who does one thing after the other: after the answer to what was asked before.
+    pub(crate) fn answer_in_order(
+        &mut self,
+        i: usize,
+        worker: Worker,
+        (least, most): (Micros, Micros),
+        event: Event,
+    ) {
+        let after = self.span(least, most);
+        let until = &mut self.instances[i].answered_until[worker as usize];
+        let at = (self.now + after).max(*until + 1);
+        *until = at;
+        self.at(i, at - self.now, What::Tell(Box::new(event)));
     }
 
     pub(crate) fn answer(&mut self, i: usize, least: Micros, most: Micros, event: Event) {
@@ -636,9 +671,7 @@ impl World {
             Action::Send { peer, msg } => self.send(i, instance_index(peer), Frame::Control(msg.encode())),
             Action::Disconnect { peer } => self.reset(i, instance_index(peer)),
             Action::Persist { revision, record, .. } => {
-                let (config, epoch) = (&record.config, record.config.stamp.epoch);
-                let forced = config.databases.iter().any(|d| d.awaiting_resume.values().any(|e| *e == epoch));
-                self.check.claimed(epoch, config.parent, forced);
+                self.note_claim(i, &record.config);
                 let after = self.instances[i].sync;
                 let done = self.now + self.span(after / 2, after + 2 * MS);
                 // One after the other, in order.
@@ -686,13 +719,13 @@ impl World {
                     let stands = engine.log.appended() == from && engine.mode == Mode::Secondary;
                     engine.applied_told = Lsn::ZERO;
                     engine.receiving = Some((instance_index(peer), session, epoch));
+                    engine.ack_limit = Lsn::MAX;
                     if !stands {
                         self.check.fail(format!("instance {i} is told to receive where it does not stand"));
                     }
                 }
             }
-            // Worlds have one group each.
-            Action::AckUpTo { .. } => {}
+            Action::AckUpTo { database, lsn } => self.acknowledge_up_to(i, database, lsn),
             Action::StopReceiving { database } => {
                 self.instances[i].expecting.remove(&database);
                 if let Some(engine) = self.engine(i, database) {
@@ -714,7 +747,7 @@ impl World {
                         self.look(i, index_of(database));
                     }
                 }
-                self.answer(i, MS, 20 * MS, Event::Demoted { group });
+                self.answer_in_order(i, Worker::Copies, (MS, 20 * MS), Event::Demoted { group });
             }
             Action::Fence { .. } => {
                 let instance = &mut self.instances[i];
@@ -744,7 +777,8 @@ impl World {
                     self.at(i, 0, What::Tell(Box::new(Event::Hardened { database, lsn })));
                 }
                 let sync = self.instances[i].sync;
-                self.answer(i, sync, sync + 2 * MS, Event::Drained { group, ends });
+                let event = Event::Drained { group, ends };
+                self.answer_in_order(i, Worker::Copies, (sync, sync + 2 * MS), event);
             }
             Action::Undrain { .. } => self.instances[i].drained = false,
             Action::Release { database, writable } => self.release(i, database, writable),

@@ -52,6 +52,7 @@ mod deed;
 mod engine;
 mod instance;
 mod numbers;
+mod pair;
 pub mod plan;
 mod real;
 mod shrink;
