@@ -94,6 +94,9 @@ pub(crate) struct Database {
     pub(crate) source_agreed: Lsn,
     /// On a forwarder: what it has acknowledged to the global primary in this session.
     pub(crate) acknowledged: Lsn,
+    /// On a forwarder: how far the global primary may count on this group, as far as this session goes: all of the log it began with,
+    /// which this replica or one before it may have acknowledged, and what was acknowledged since.
+    pub(crate) vouched: Lsn,
     /// On a new forwarder: the engine was asked for the epochs of the log, some of which came while this replica followed.
     pub(crate) survey: Option<SessionId>,
     /// Who asked to follow before it answered.

@@ -304,6 +304,7 @@ impl Group {
             false => db.agreed = db.agreed.max(agreed),
         }
         db.acknowledged = Lsn::ZERO;
+        db.vouched = from;
         db.feed.stage = Stage::Receiving(session, cx.now);
         db.feed.moved.1 = cx.now;
         db.proven = true;
