@@ -74,6 +74,8 @@ pub(crate) struct Instance {
     persisting_until: Micros,
     /// When the last answer of each [`Worker`] comes.
     answered_until: [Micros; 2],
+    /// What was traced last of its store.
+    store_seen: String,
     pub(crate) expecting: BTreeMap<GroupDatabaseId, usize>,
 }
 
@@ -172,6 +174,7 @@ impl Instance {
             answers: BTreeMap::new(),
             persisting_until: 0,
             answered_until: [0; 2],
+            store_seen: String::new(),
             expecting: BTreeMap::new(),
         }
     }
@@ -468,12 +471,29 @@ impl World {
             let side = self.side_of(i);
             self.check.store_applied(i, (side, generation, applied), digest);
             self.tell_votes(i);
+            self.trace_store(i);
             let node = self.instances[i].node.as_ref();
             let newest = node.into_iter().flat_map(Node::agreed_configs).max_by_key(|c| c.stamp);
             let known = &mut self.agreed[side];
             if let Some(newest) = newest.filter(|n| known.as_ref().is_none_or(|a| a.stamp < n.stamp)) {
                 *known = Some(newest.clone());
             }
+        }
+    }
+
+    /// What each member of a store has of it, when that has changed.
+    fn trace_store(&mut self, i: usize) {
+        let status = self.instances[i].node.as_ref().and_then(Node::cluster_status).filter(|_| self.trace.is_some());
+        let Some(status) = status else { return };
+        let of = |wanted: &dyn Fn(&keel_cluster::status::MemberStatus) -> bool| {
+            let members = status.members.iter().filter(|m| wanted(m));
+            members.map(|m| instance_index(m.member.instance)).collect::<Vec<_>>()
+        };
+        let (votes, leads, applied) = (of(&|m| m.vote), of(&|m| m.leads), status.applied);
+        let line = format!("{i} has the store at {applied}, votes {votes:?}, led by {leads:?}");
+        if self.instances[i].store_seen != line {
+            self.instances[i].store_seen.clone_from(&line);
+            self.note(|| line);
         }
     }
 
