@@ -230,7 +230,7 @@ impl World {
 
     /// A disk may be lost when nobody else's is, and another replica has every database whole by anybody's account.
     fn may_wipe(&self, i: usize) -> bool {
-        // Nor may it take the majority of the votes along, and everybody must know whose votes those are.
+        // Nor may it take the majority of the votes along, and everybody must know whose votes those are and will be.
         let votes = |w: &World| {
             let side = &w.instances[w.members_of(w.side_of(i))];
             let statuses = side.iter().map(|o| o.node.as_ref()?.cluster_status());
@@ -240,7 +240,8 @@ impl World {
                 voters.collect::<Vec<_>>()
             };
             let all = voters(statuses.first()?);
-            let settled = statuses.iter().all(|s| !s.waits_for_disk && voters(s) == all);
+            let undecided = side.iter().filter_map(|o| o.node.as_ref()).any(Node::votes_are_undecided);
+            let settled = !undecided && statuses.iter().all(|s| !s.waits_for_disk && voters(s) == all);
             let left = all.iter().filter(|v| **v != instance_id(i)).count();
             Some(settled && left * 2 > all.len())
         };
@@ -546,7 +547,11 @@ impl World {
             }
             for copy in &database.copies {
                 let mine = status.config.replica(status.me).is_some_and(Replica::is_synchronous);
-                let distributed = status.config.distributed.as_ref().filter(|d| d.other().is_some_and(|m| m.id == copy.replica));
+                let distributed = status
+                    .config
+                    .distributed
+                    .as_ref()
+                    .filter(|d| d.other().is_some_and(|m| m.id == copy.replica));
                 let both = match (status.config.replica(copy.replica), distributed) {
                     (Some(replica), _) if replica.joined() => mine && replica.is_synchronous(),
                     (None, Some(distributed)) => distributed.is_synchronous(),
@@ -584,7 +589,13 @@ impl World {
     }
 
     /// Whoever the durable record of `keeper` names as synchronized has what `i` just acknowledged.
-    pub(crate) fn check_members(&mut self, i: usize, keeper: usize, database: GroupDatabaseId, done: &[Commit]) {
+    pub(crate) fn check_members(
+        &mut self,
+        i: usize,
+        keeper: usize,
+        database: GroupDatabaseId,
+        done: &[Commit],
+    ) {
         let members = self.instances[keeper].recorded.get(&database).cloned().unwrap_or_default();
         for member in members {
             let Some(m) = (0..self.instances.len()).find(|m| instance_id(*m) == member) else { continue };

@@ -89,6 +89,8 @@ impl Checker {
     /// A configuration was written down somewhere; with the turn by which its group is the source of a distributed one.
     pub(crate) fn claimed(&mut self, epoch: Epoch, parent: Epoch, forced: bool, turn: Option<u64>) {
         if self.claims.contains_key(&epoch) {
+            // A source may go on under a greater number, when the other side gave up meanwhile what it took by force.
+            self.turns.extend(turn.map(|turn| (turn, Turn::Taken)));
             return;
         }
         let before = self.claims.get(&parent).and_then(|c| c.turn);
@@ -98,9 +100,7 @@ impl Checker {
             Turn::Given(epoch) => Some(*epoch),
             Turn::Taken => None,
         });
-        if let Some(turn) = takes {
-            self.turns.insert(turn, Turn::Taken);
-        }
+        self.turns.extend(turn.map(|turn| (turn, Turn::Taken)));
         self.claims.insert(epoch, Claim { parent, forced, turn, after });
     }
 
@@ -114,6 +114,11 @@ impl Checker {
     /// The last change of roles between the sides.
     pub(crate) fn last_turn(&self) -> Option<(u64, Turn)> {
         self.turns.last_key_value().map(|(turn, what)| (*turn, *what))
+    }
+
+    /// The turn by which the group of an epoch was the source.
+    pub(crate) fn turn_of(&self, epoch: Epoch) -> Option<u64> {
+        self.claims.get(&epoch).and_then(|c| c.turn)
     }
 
     /// The epoch in which the other side gave the role up that was taken in this one, unless somebody has taken it since.

@@ -27,7 +27,12 @@ impl World {
             }
             Err(error) if instance.tear.is_some() => self.disk_failed(i, &error.into()),
             // As late as a success.
-            Err(_) => self.answer_in_order(i, Worker::Records, (0, 2 * MS), Event::PersistFailed { group, revision }),
+            Err(_) => self.answer_in_order(
+                i,
+                Worker::Records,
+                (0, 2 * MS),
+                Event::PersistFailed { group, revision },
+            ),
         }
     }
 
@@ -44,7 +49,9 @@ impl World {
         match written {
             Ok(()) => self.answer_in_order(i, Worker::Records, (0, MS), Event::StorePersisted { revision }),
             Err(error) if instance.tear.is_some() => self.disk_failed(i, &error.into()),
-            Err(_) => self.answer_in_order(i, Worker::Records, (0, MS), Event::StorePersistFailed { revision }),
+            Err(_) => {
+                self.answer_in_order(i, Worker::Records, (0, MS), Event::StorePersistFailed { revision })
+            }
         }
     }
 

@@ -229,7 +229,8 @@ impl Instance {
             })
             .collect();
         let other = record.config.distributed.as_ref().and_then(|d| d.other()).map(|m| m.id);
-        let mirrored = record.config.databases.iter().filter(|d| other.is_some_and(|o| d.synchronized.contains(&o)));
+        let mirrored =
+            record.config.databases.iter().filter(|d| other.is_some_and(|o| d.synchronized.contains(&o)));
         self.mirrored = mirrored.map(|d| d.id).collect();
     }
 }
@@ -483,7 +484,8 @@ impl World {
 
     /// What each member of a store has of it, when that has changed.
     fn trace_store(&mut self, i: usize) {
-        let status = self.instances[i].node.as_ref().and_then(Node::cluster_status).filter(|_| self.trace.is_some());
+        let status =
+            self.instances[i].node.as_ref().and_then(Node::cluster_status).filter(|_| self.trace.is_some());
         let Some(status) = status else { return };
         let of = |wanted: &dyn Fn(&keel_cluster::status::MemberStatus) -> bool| {
             let members = status.members.iter().filter(|m| wanted(m));
@@ -538,6 +540,11 @@ impl World {
         if matches!(&event, Event::Disconnected { peer } if instance.connections.contains_key(&instance_index(*peer)))
         {
             // It was connected anew meanwhile.
+            return;
+        }
+        let copy = |database: &GroupDatabaseId| instance.engines.contains_key(&index_of(*database));
+        if matches!(&event, Event::DatabaseOpened { database, .. } if !copy(database)) {
+            // It was thrown away meanwhile.
             return;
         }
         let time = instance.time(now);

@@ -3,13 +3,14 @@
 
 use crate::care::group_name;
 use crate::check::Turn;
+use crate::engine::Mode;
 use crate::instance::{instance_index, name};
 use crate::world::{GROUPS, MS, Micros, World};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::config::EPOCH_STEP;
 use keel_cluster::{
-    AvailabilityMode, Command, Distributed, DistributedMember, GroupConfig, GroupDatabaseId, GroupId, ReplicaId,
-    SeedingMode,
+    AvailabilityMode, Command, Distributed, DistributedMember, GroupConfig, GroupDatabaseId, GroupId,
+    ReplicaId, SeedingMode,
 };
 use std::ops::Range;
 use uuid::Uuid;
@@ -197,7 +198,9 @@ impl World {
         if self.plan.pair.is_none() {
             return true;
         }
-        let (Some((_, one)), Some((_, other))) = (self.distributed(0), self.distributed(1)) else { return false };
+        let (Some((_, one)), Some((_, other))) = (self.distributed(0), self.distributed(1)) else {
+            return false;
+        };
         let equal = (one.id, one.turn, one.primary) == (other.id, other.turn, other.primary);
         equal && one.bound && other.bound && one.forwards() != other.forwards()
     }
@@ -249,7 +252,8 @@ impl World {
             }
             let hardened = self.engine(m, database).map_or(Lsn::ZERO, |e| e.log.hardened());
             if hardened < lsn {
-                self.check.fail(format!("{i} acknowledges {lsn} to the other side, {m} in its set has {hardened}"));
+                self.check
+                    .fail(format!("{i} acknowledges {lsn} to the other side, {m} in its set has {hardened}"));
             }
         }
         if lsn > own {
@@ -263,18 +267,39 @@ impl World {
     /// Who forwards never writes.
     pub(crate) fn check_source(&mut self, i: usize) {
         if self.plan.pair.is_some() && self.status(i).is_some_and(|s| s.config.forwards()) {
-            self.check.fail(format!("instance {i} is to write although its group takes its log from the other"));
+            self.check
+                .fail(format!("instance {i} is to write although its group takes its log from the other"));
+        }
+    }
+
+    /// Both sides may write after a force: the one that has not heard of it, until it does.
+    fn look_for_two(&mut self) {
+        let writes = |side: usize| {
+            let mut members = self.instances[self.members_of(side)].iter().filter(|i| i.up && !i.fenced);
+            members.any(|i| i.engines.values().any(|e| e.mode == Mode::Primary))
+        };
+        if writes(0) && writes(1) {
+            self.probe("two sides are the source");
         }
     }
 
     /// Who takes a role that was given up is alone in it.
     pub(crate) fn check_alone(&mut self, i: usize, epoch: Epoch) {
-        let Some(given) = self.check.taken_after(epoch) else { return };
+        let Some(given) = self.check.taken_after(epoch) else {
+            let config = self.status(i).map(|s| s.config);
+            let new =
+                config.and_then(|c| Some((c.distributed?.turn, c.parent))).filter(|(turn, _)| *turn > 0);
+            if new.is_some_and(|(turn, parent)| self.check.turn_of(parent) != Some(turn)) {
+                self.probe("role taken by force");
+                self.look_for_two();
+            }
+            return;
+        };
         self.probe("role taken that was given up");
         for other in self.members_of(1 - self.side_of(i)) {
             let instance = &self.instances[other];
             let writes = instance.up && !instance.fenced && instance.epoch >= given && instance.epoch < epoch;
-            if writes && instance.engines.values().any(|e| e.mode == crate::engine::Mode::Primary) {
+            if writes && instance.engines.values().any(|e| e.mode == Mode::Primary) {
                 self.check.fail(format!("{i} leads in epoch {} while {other} still writes", epoch.0));
             }
         }

@@ -324,6 +324,13 @@ impl Replicator {
         self.applied
     }
 
+    /// The log has a change of the votes that is not applied.
+    pub(crate) fn votes_are_undecided(&self) -> bool {
+        let applied = self.applied();
+        let mut later = self.node.store().entries.iter().filter(|e| e.index > applied);
+        later.any(|e| e.get_entry_type() != EntryType::EntryNormal)
+    }
+
     /// What this member has, whether agreed or not: for a forced quorum.
     pub(crate) fn everything(&self) -> Option<Contents> {
         let mut contents = self.contents.clone()?;

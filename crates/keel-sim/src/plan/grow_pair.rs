@@ -92,7 +92,8 @@ impl Plan {
     fn trouble_pair(&mut self, at: u64, kind: &str, dice: &mut SplitMix) {
         let second = self.pair.map_or(0, |pair| pair.second);
         let side = dice.below(2) as usize;
-        let members = if side == 0 { 0..self.instances - second } else { self.instances - second..self.instances };
+        let members =
+            if side == 0 { 0..self.instances - second } else { self.instances - second..self.instances };
         let mut then = |after: u64, op: Op| self.ops.push((at + after, op));
         match kind {
             // The product's way: synchronous, the role is given up, and taken on the other side.
