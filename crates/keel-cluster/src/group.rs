@@ -82,6 +82,8 @@ pub(crate) struct Database {
     pub(crate) history: Vec<(Epoch, Lsn)>,
     /// Local hardened end.
     pub(crate) hardened: Lsn,
+    /// The end of what is in the base tree, when the log was looked at last.
+    pub(crate) base: Lsn,
     /// Redone up to.
     pub(crate) applied: Lsn,
     /// How fast, while there is enough to do.
@@ -122,8 +124,14 @@ impl Database {
         self.history = facts.history;
         self.hardened = facts.end;
         self.agreed = facts.agreed.min(facts.end);
+        self.base = facts.floor;
         self.reached = self.reached.max(facts.reached);
         self.apply_to = self.agreed;
+    }
+
+    /// It can be led with: a copy that was just made has in its base tree what its log has still to receive.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.open && self.hardened >= self.base
     }
 
     /// The log lacks what it once held, and no primary has accepted it since.

@@ -230,7 +230,8 @@ impl World {
 
     /// A disk may be lost when nobody else's is, and another replica has every database whole by anybody's account.
     fn may_wipe(&self, i: usize) -> bool {
-        // Nor may it take the majority of the votes along, and everybody must know whose votes those are and will be.
+        // Nor may it take the majority of the votes along, and everybody must know whose votes those are and will be:
+        // a vote is taken from who is not heard.
         let votes = |w: &World| {
             let side = &w.instances[w.members_of(w.side_of(i))];
             let statuses = side.iter().map(|o| o.node.as_ref()?.cluster_status());
@@ -241,7 +242,9 @@ impl World {
             };
             let all = voters(statuses.first()?);
             let undecided = side.iter().filter_map(|o| o.node.as_ref()).any(Node::votes_are_undecided);
-            let settled = !undecided && statuses.iter().all(|s| !s.waits_for_disk && voters(s) == all);
+            let heard = statuses.iter().flat_map(|s| &s.members).all(|m| m.local || m.heard);
+            let settled = statuses.iter().all(|s| !s.waits_for_disk && voters(s) == all);
+            let settled = settled && heard && !undecided;
             let left = all.iter().filter(|v| **v != instance_id(i)).count();
             Some(settled && left * 2 > all.len())
         };
@@ -645,8 +648,11 @@ impl World {
             }
             for i in members.clone() {
                 let theirs = self.commits_of(i, index);
-                if theirs != have {
-                    self.check.fail(format!("database {index} differs between {leader} and {i}"));
+                let lacks = have.iter().find(|c| theirs.binary_search(c).is_err());
+                let other = theirs.iter().find(|c| have.binary_search(c).is_err());
+                if lacks.is_some() || other.is_some() {
+                    let what = format!("{i} lacks {lacks:?} and has {other:?}");
+                    self.check.fail(format!("database {index} differs between {leader} and {i}: {what}"));
                 }
                 self.look(i, index);
             }

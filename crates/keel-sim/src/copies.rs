@@ -97,11 +97,12 @@ impl World {
         {
             self.disk_failed(i, &error);
         }
-        let removed = self.instances[i].env.disk.remove_dir_all(&database_dir(index));
-        if let Err(error) = removed
-            && self.instances[i].tear.is_some()
+        let instance = &self.instances[i];
+        let strikes = instance.tear.is_some() || instance.failing.is_some();
+        if let Err(error) = Engine::remove(&instance.ground(), &database_dir(index))
+            && strikes
         {
-            self.disk_failed(i, &error.into());
+            self.disk_failed(i, &error);
         }
     }
 
@@ -436,11 +437,12 @@ impl World {
     }
 
     pub(crate) fn cut_log(&mut self, i: usize, database: GroupDatabaseId, session: SessionId, at: Lsn) {
-        let force = self.plan.force;
+        // On a forwarding side a restarted member may have redone, because the source had agreed on it, what the new forwarder lacks.
+        let takes_back = self.plan.force || self.status(i).is_some_and(|s| s.config.forwards());
         let Some(engine) = self.engine(i, database) else { return };
         // A primary has redone its log to the end; of that, what was not agreed may go.
         let (agreed, floor) = (engine.content.agreed(), engine.content.floor());
-        if at < floor || at < agreed && !force {
+        if at < floor || at < agreed && !takes_back {
             self.check.fail(format!("instance {i} cuts at {at}, agreed {agreed}, base tree {floor}"));
             return;
         }

@@ -239,6 +239,14 @@ impl Engine {
         })
     }
 
+    /// Throws a copy that is not open away.
+    pub(crate) fn remove(ground: &Ground, dir: &Path) -> Result<(), Trouble> {
+        match &ground.node {
+            Some(node) => Real::remove(node, dir),
+            None => Numbers::remove(ground.env.disk.as_ref(), dir),
+        }
+    }
+
     fn around(content: Box<dyn Content>) -> Engine {
         let tapped = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&tapped);
@@ -280,7 +288,7 @@ impl Engine {
             history: self.content.history(),
             end: self.log.hardened(),
             agreed: self.content.agreed(),
-            floor: self.content.floor().min(self.log.hardened()),
+            floor: self.content.floor(),
             reached: Lsn::ZERO,
         }
     }

@@ -176,6 +176,9 @@ impl World {
     /// Somebody is the source; or, in the end, is told to be: who it was given up to, then who gave it up.
     pub(crate) fn settle_pair(&mut self) -> bool {
         if self.plan.pair.is_none() || self.source().is_some() {
+            if (0..self.sides()).any(|side| self.distributed(side).is_some_and(|(_, d)| d.required > 0)) {
+                self.pace(1);
+            }
             self.vacancy.since = None;
             self.vacancy.tries = 0;
             return true;
