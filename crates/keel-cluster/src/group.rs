@@ -531,6 +531,10 @@ impl Group {
             return;
         }
         self.fence(cx, FenceReason::CannotPersist);
+        // A forwarder takes blocks itself.
+        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+            self.stop_feed(cx, id);
+        }
         self.stop_feeding_all(cx);
         self.take_back(cx);
         self.set_role(cx, Role::Resolving { since: cx.now });

@@ -647,6 +647,7 @@ impl World {
                 self.check.fail(format!("commit {} of database {index} is lost in the end", lost.number));
             }
             for i in members.clone() {
+                self.look(i, index);
                 let theirs = self.commits_of(i, index);
                 let lacks = have.iter().find(|c| theirs.binary_search(c).is_err());
                 let other = theirs.iter().find(|c| have.binary_search(c).is_err());
@@ -654,7 +655,6 @@ impl World {
                     let what = format!("{i} lacks {lacks:?} and has {other:?}");
                     self.check.fail(format!("database {index} differs between {leader} and {i}: {what}"));
                 }
-                self.look(i, index);
             }
             self.compare(index);
         }
