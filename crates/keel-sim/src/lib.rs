@@ -58,6 +58,7 @@
 mod background;
 mod care;
 mod check;
+mod chronicle;
 mod copies;
 mod deed;
 mod engine;
