@@ -129,7 +129,8 @@ impl World {
                 own_epoch: Epoch(0),
             };
             let distributed = Box::new(distributed);
-            self.order(leader, Command::SetUpDistributed { group: GROUPS[side], distributed });
+            let group = self.group_of(leader);
+            self.order(leader, Command::SetUpDistributed { group, distributed });
             self.vacancy.asked = self.now;
         }
     }
@@ -137,7 +138,7 @@ impl World {
     /// SET (ROLE = SECONDARY).
     pub(crate) fn give_up(&mut self, side: usize) {
         if let Some(leader) = self.leader(side).filter(|_| side < self.sides()) {
-            self.order(leader, Command::YieldDistributed { group: GROUPS[side] });
+            self.order(leader, Command::YieldDistributed { group: self.group_of(leader) });
         }
     }
 
@@ -151,7 +152,7 @@ impl World {
             }
             self.vacancy.taken = turn;
         }
-        self.order(leader, Command::ForceDistributed { group: GROUPS[side] });
+        self.order(leader, Command::ForceDistributed { group: self.group_of(leader) });
     }
 
     /// Nothing gets from the first side to the second (1), back (2), both (3); everything (0).
@@ -169,7 +170,10 @@ impl World {
         for side in 0..self.sides() {
             let Some(leader) = self.leader(side) else { continue };
             let (members, required) = (self.members(pace > 0, false), pace / 2);
-            self.order(leader, Command::ModifyDistributed { group: GROUPS[side], members, required });
+            self.order(
+                leader,
+                Command::ModifyDistributed { group: self.group_of(leader), members, required },
+            );
         }
     }
 
@@ -190,7 +194,7 @@ impl World {
             self.vacancy.since = None;
             self.vacancy.tries += 1;
             if let Some(leader) = self.leader(side) {
-                self.order(leader, Command::ForceDistributed { group: GROUPS[side] });
+                self.order(leader, Command::ForceDistributed { group: self.group_of(leader) });
             }
         }
         false
