@@ -438,11 +438,12 @@ impl GroupConfig {
         self.distributed.as_ref().is_some_and(Distributed::forwards)
     }
 
-    /// The epoch whose blocks its members take: its own, or that of the source of a distributed group.
+    /// The epoch whose blocks its members take: its own, or that of the source of a distributed group. Until there is a new source, a
+    /// group that was it itself passes on what it wrote then.
     #[must_use]
     pub fn log_epoch(&self) -> Epoch {
         match &self.distributed {
-            Some(d) if d.forwards() => d.source_epoch,
+            Some(d) if d.forwards() => d.source_epoch.max(d.own_epoch),
             _ => self.stamp.epoch,
         }
     }

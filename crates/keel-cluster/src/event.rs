@@ -20,7 +20,8 @@ pub struct LogFacts {
     pub end: Lsn,
     /// The highest commit point known here.
     pub agreed: Lsn,
-    /// The lowest position the log can be cut at: nothing before it may be taken back (it is in the base tree).
+    /// The lowest position the log can be cut at: nothing before it may be taken back (it is in the base tree). Of a copy that was just
+    /// made it may lie behind the end: the log up to it has to come before the copy can be led with.
     pub floor: Lsn,
     /// What this copy had hardened and knew to be agreed at some time before, as far as that was noted outside the log; zero
     /// when nothing was. A log that ends before it has lost something.

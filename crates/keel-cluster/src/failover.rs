@@ -121,9 +121,9 @@ impl Group {
         !self.lacks_copies() || cx.now.saturating_sub(self.role_since) >= self.my_session_timeout()
     }
 
-    /// A database of the group has no open copy here, and not because an operator took it out.
+    /// A database of the group has no whole copy here, and not because an operator took it out.
     pub(crate) fn lacks_copies(&self) -> bool {
-        self.members().iter().any(|id| !self.databases[id].open && !self.has_left(*id))
+        self.members().iter().any(|id| !self.databases[id].is_whole() && !self.has_left(*id))
     }
 
     /// SET HADR OFF was given here.
@@ -223,7 +223,9 @@ impl Group {
         let epoch = self.config.stamp.epoch;
         let mut databases = Vec::new();
         for id in self.members() {
-            if let Some(db) = self.databases.get_mut(&id).filter(|d| d.open) {
+            let Some(db) = self.databases.get_mut(&id) else { continue };
+            db.open = db.is_whole();
+            if db.open {
                 db.opening = true;
                 databases.push(id);
             }
@@ -307,7 +309,7 @@ impl Group {
         let (group, epoch) = (self.config.id, self.config.stamp.epoch);
         let Some(db) = self.databases.get_mut(&database) else { return };
         let begun = db.history.last().is_some_and(|(last, _)| *last >= epoch);
-        if db.open && !db.opening && !begun {
+        if db.is_whole() && !db.opening && !begun {
             db.opening = true;
             cx.push(Action::PromoteDatabase { group, epoch, database });
         }

@@ -100,6 +100,15 @@ impl Group {
 
     // ---- the forwarder ----------------------------------------------------------------------------------------------
 
+    /// What a follower must have to be in the synchronized set: all that was ever acknowledged, to clients or to the global primary.
+    pub(crate) fn least_of_members(&self, db: &Database) -> Lsn {
+        match self.config.forwards() {
+            false => db.agreed,
+            true if db.feed.receiving_session().is_some() => db.agreed.max(db.vouched),
+            true => db.agreed.max(db.hardened),
+        }
+    }
+
     /// What a forwarder acknowledges moved, or what the source has agreed on.
     pub(crate) fn agree_forwarded(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
         let Some(gate) = self.gate(database) else { return };
@@ -107,6 +116,7 @@ impl Group {
         let receives = db.feed.receiving_session().is_some();
         if receives && gate > db.acknowledged {
             db.acknowledged = gate;
+            db.vouched = db.vouched.max(gate);
             cx.push(Action::AckUpTo { database, lsn: gate });
         }
         db.agreed = db.agreed.max(db.source_agreed.min(gate));
@@ -536,6 +546,10 @@ impl Group {
         let Some(d) = self.config.distributed.as_mut() else { return };
         if !d.bound {
             return cx.reply(id, Err(CommandError::NotAMember));
+        }
+        if d.primary.is_some() && self.config.databases.is_empty() {
+            // It does not know yet what the other side has, and would make that give up all of its databases.
+            return cx.reply(id, Err(CommandError::NotSynchronized));
         }
         let seen = d.turn.max(self.partner.as_ref().map_or(0, |p| p.turn));
         d.turn = d.next_turn(seen);

@@ -82,6 +82,8 @@ pub(crate) struct Database {
     pub(crate) history: Vec<(Epoch, Lsn)>,
     /// Local hardened end.
     pub(crate) hardened: Lsn,
+    /// The end of what is in the base tree, when the log was looked at last.
+    pub(crate) base: Lsn,
     /// Redone up to.
     pub(crate) applied: Lsn,
     /// How fast, while there is enough to do.
@@ -94,6 +96,9 @@ pub(crate) struct Database {
     pub(crate) source_agreed: Lsn,
     /// On a forwarder: what it has acknowledged to the global primary in this session.
     pub(crate) acknowledged: Lsn,
+    /// On a forwarder: how far the global primary may count on this group, as far as this session goes: all of the log it began with,
+    /// which this replica or one before it may have acknowledged, and what was acknowledged since.
+    pub(crate) vouched: Lsn,
     /// On a new forwarder: the engine was asked for the epochs of the log, some of which came while this replica followed.
     pub(crate) survey: Option<SessionId>,
     /// Who asked to follow before it answered.
@@ -119,8 +124,14 @@ impl Database {
         self.history = facts.history;
         self.hardened = facts.end;
         self.agreed = facts.agreed.min(facts.end);
+        self.base = facts.floor;
         self.reached = self.reached.max(facts.reached);
         self.apply_to = self.agreed;
+    }
+
+    /// It can be led with: a copy that was just made has in its base tree what its log has still to receive.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.open && self.hardened >= self.base
     }
 
     /// The log lacks what it once held, and no primary has accepted it since.
@@ -520,6 +531,10 @@ impl Group {
             return;
         }
         self.fence(cx, FenceReason::CannotPersist);
+        // A forwarder takes blocks itself.
+        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+            self.stop_feed(cx, id);
+        }
         self.stop_feeding_all(cx);
         self.take_back(cx);
         self.set_role(cx, Role::Resolving { since: cx.now });

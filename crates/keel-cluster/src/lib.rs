@@ -155,6 +155,7 @@
 //!   that who has promised the one has promised the other.
 //! * The forwarder acknowledges ([`Action::AckUpTo`]) and redoes what its own synchronized set has. Where invariants 1 and 3 speak of the
 //!   commit point, that of a forwarding group is the lower of the two.
+//! * Whoever enters a forwarder's set has all that the source may count on: what was acknowledged to it, and what the session began with.
 //! * To the source the forwarder is one follower, whichever instance it is: in the set by its mode, never a candidate.
 //!
 //! ## Deliberately absent

@@ -248,6 +248,11 @@ impl Node {
         foreseen.map_or_else(Vec::new, |contents| contents.groups.into_values().collect())
     }
 
+    /// A change of who has a vote is in this member's log of the store and not known to be agreed: it still may be.
+    pub fn votes_are_undecided(&self) -> bool {
+        self.cluster.store.as_ref().is_some_and(|store| store.votes_are_undecided())
+    }
+
     /// Lets the store work until nothing moves any more, and hands the groups what was agreed.
     fn pump(&mut self, out: &mut Vec<Action>) {
         loop {

@@ -252,8 +252,9 @@ impl Group {
         let timeout = self.patience_with(cx, replica);
         let lost = self.is_long_lost(cx, replica);
         let role_since = self.role_since;
+        let least = self.databases.get(&database).map_or(Lsn::ZERO, |db| self.least_of_members(db));
         let Some(db) = self.databases.get_mut(&database) else { return };
-        let (hardened, agreed) = (db.hardened, db.agreed);
+        let hardened = db.hardened;
         let Some(follower) = db.followers.get_mut(&replica) else {
             if member && (!synchronous || lost || cx.now.saturating_sub(role_since) >= timeout) {
                 let reason = if synchronous { LeaveReason::Disconnected } else { LeaveReason::Configured };
@@ -300,7 +301,7 @@ impl Group {
             }
             Some(_) => {}
         }
-        if follower.gating.is_some() && follower.positions.hardened >= agreed {
+        if follower.gating.is_some() && follower.positions.hardened >= least {
             self.enter(database, replica);
         }
     }
@@ -403,6 +404,7 @@ impl Group {
             }
         };
         let agreed = db.agreed;
+        let counted = if forwards { agreed.max(db.acknowledged) } else { agreed };
         let before = db.followers.entry(replica).or_insert_with(|| Follower::new(cx.now)).session;
         if matches!(before, Session::Sending(_)) {
             cx.push(Action::StopSending { peer, database });
@@ -410,7 +412,7 @@ impl Group {
         let follower = db.followers.get_mut(&replica).expect("made just now");
         follower.session = Session::Started(session);
         follower.since = cx.now;
-        if from < agreed {
+        if from < counted {
             // It lacks something acknowledged: it is no target until it has caught up.
             self.leave(cx, database, replica, LeaveReason::Stopped);
         }

@@ -233,6 +233,8 @@ impl Group {
         }
         db.set_facts(facts.clone());
         db.feed.stage = Stage::Asking(session, cx.now);
+        // What the base tree of a new copy has behind its log is there to come, not to be cut.
+        let facts = LogFacts { floor: facts.floor.min(facts.end), ..facts };
         cx.send(primary, Msg::Follow { group, database, stamp, session, facts });
     }
 
@@ -304,6 +306,7 @@ impl Group {
             false => db.agreed = db.agreed.max(agreed),
         }
         db.acknowledged = Lsn::ZERO;
+        db.vouched = from;
         db.feed.stage = Stage::Receiving(session, cx.now);
         db.feed.moved.1 = cx.now;
         db.proven = true;

@@ -198,7 +198,7 @@ impl Copy {
             history: self.log.epochs(),
             end: self.log.hardened(),
             agreed: self.db.agreed(),
-            floor: self.db.floor().min(self.log.hardened()),
+            floor: self.db.floor(),
             reached: Lsn::ZERO,
         }
     }

@@ -163,7 +163,12 @@ impl Database {
             Some(log) if !whole => log.border_before(checkpoint).unwrap_or(before),
             _ => checkpoint,
         };
-        Ok(first.min(border).max(before))
+        // The base of a new copy stands ahead of its redo, which has not met yet what begins between the two.
+        let met = match self.role() {
+            Role::Standalone | Role::Primary => checkpoint,
+            Role::Secondary | Role::Resolving => self.follower.applied(),
+        };
+        Ok(first.min(border).min(met).max(before))
     }
 
     /// A seeded base tree that the log has caught up with is like any other.

@@ -1,9 +1,9 @@
 //! What people do: operators' commands, the end of the faults, and the looks from outside that judge the result.
 
 use crate::engine::{Commit, Engine, Mode, Trouble};
-use crate::instance::{database_id, index_of, instance_id, log_id, name};
+use crate::instance::{database_id, index_of, instance_id, instance_index, log_id, name};
 use crate::plan::Op;
-use crate::world::{GROUP, MS, Micros, What, World};
+use crate::world::{GROUPS, MS, Micros, What, World};
 use keel_base::Epoch;
 use keel_cluster::{
     AvailabilityMode, ClusterStatus, ClusterType, Command, CommandId, Event, FailoverMode, GroupConfig,
@@ -30,22 +30,26 @@ fn replica_id(i: usize, generation: u64) -> ReplicaId {
     ReplicaId(Uuid::from_u128(0x5000 + i as u128 + (u128::from(generation) << 32)))
 }
 
-fn group_name() -> String {
-    "AG".into()
+/// Name of the group of a side.
+pub(crate) fn group_name(side: usize) -> String {
+    ["AG", "AG2"][side].into()
 }
 
 impl World {
-    /// Instance 0 makes the group; the others are told to join.
-    pub(crate) fn create_group(&mut self) {
+    /// The first instance of a side makes the group; the others are told to join. The second side's has no databases yet.
+    pub(crate) fn create_group(&mut self, side: usize) {
         let cluster = self.plan.cluster;
         let cluster_type = if cluster { ClusterType::Wsfc } else { ClusterType::None };
         let group_options = GroupOptions { cluster_type, ..GroupOptions::default() };
-        let mut config = GroupConfig::new(GROUP, group_name(), group_options);
-        for i in 0..self.plan.instances {
+        let mut config = GroupConfig::new(GROUPS[side], group_name(side), group_options);
+        let members = self.members_of(side);
+        let (first, end) = (members.start, members.end.min(self.plan.instances));
+        let members = first..end;
+        for i in members.clone() {
             config.replicas.push(Replica::new(replica_id(i, 0), name(i), options(i, cluster)));
         }
         let mut opened = Vec::new();
-        for d in 0..self.plan.databases {
+        for d in (0..self.plan.databases).filter(|_| side == 0) {
             let dir = format!("/data/db{d}");
             let engine = Engine::create(&self.instances[0].ground(), Path::new(&dir), log_id(d))
                 .expect("a new disk takes a new database");
@@ -55,12 +59,12 @@ impl World {
             opened.push(Event::DatabaseOpened { database: database_id(d, 0), facts });
             self.instances[0].engines.insert(d, engine);
         }
-        self.order(0, Command::CreateGroup { config: Box::new(config), log_epoch: Epoch(1) });
+        self.order(first, Command::CreateGroup { config: Box::new(config), log_epoch: Epoch(1) });
         for event in opened {
             self.at(0, 0, What::Tell(Box::new(event)));
         }
-        for i in 1..self.plan.instances {
-            self.order(i, Command::Join { name: group_name(), cluster_type: None });
+        for i in members.skip(1) {
+            self.order(i, Command::Join { name: group_name(side), cluster_type: None });
         }
     }
 
@@ -88,7 +92,7 @@ impl World {
     }
 
     /// An operator gives a command.
-    fn order(&mut self, i: usize, command: Command) -> CommandId {
+    pub(crate) fn order(&mut self, i: usize, command: Command) -> CommandId {
         let id = self.next_command();
         let dull = matches!(
             command,
@@ -105,9 +109,9 @@ impl World {
         self.instances[i].node.as_ref().and_then(|n| n.status().into_iter().next())
     }
 
-    /// The instance that leads in the newest epoch.
-    fn leader(&self) -> Option<usize> {
-        (0..self.instances.len())
+    /// The instance that leads a side in the newest epoch.
+    pub(crate) fn leader(&self, side: usize) -> Option<usize> {
+        self.members_of(side)
             .filter_map(|i| self.status(i).filter(|s| s.role == RoleStatus::Primary).map(|s| (s.durable, i)))
             .max()
             .map(|(_, i)| i)
@@ -157,13 +161,13 @@ impl World {
                 self.operate(Op::PowerCut(i, operations, keep));
                 self.checkpoint(i, database);
             }
-            Op::Failover(i) => drop(self.order(i, Command::Failover { group: GROUP })),
+            Op::Failover(i) => drop(self.order(i, Command::Failover { group: self.group_of(i) })),
             Op::Force(i) => {
                 if self.may_force(i) {
-                    self.order(i, Command::ForceFailover { group: GROUP });
+                    self.order(i, Command::ForceFailover { group: self.group_of(i) });
                 }
             }
-            Op::Offline(i) => drop(self.order(i, Command::Offline { group: GROUP })),
+            Op::Offline(i) => drop(self.order(i, Command::Offline { group: self.group_of(i) })),
             Op::Suspend(i, d) => drop(self.order(i, Command::Suspend { database: self.database_ids[d] })),
             Op::Isolate(i, ways) => {
                 for j in (0..self.instances.len()).filter(|j| *j != i) {
@@ -201,7 +205,7 @@ impl World {
                 self.order(i, Command::ForceQuorum);
             }
             Op::Dismiss(i) => {
-                if let Some(leader) = self.leader() {
+                if let Some(leader) = self.leader(self.side_of(i)) {
                     self.order(leader, Command::RemoveMember { instance: instance_id(i) });
                 }
             }
@@ -215,22 +219,32 @@ impl World {
             }
             Op::Well(i) => self.at(i, 0, What::Tell(Box::new(Event::Healthy { group: None }))),
             Op::Resume(i, d) => drop(self.order(i, Command::Resume { database: self.database_ids[d] })),
+            Op::Yield(side) => self.give_up(side),
+            Op::Take(side) => self.take(side),
+            Op::Apart(ways) => self.part(ways),
+            Op::Far(ms) => self.far = ms * MS,
+            Op::Pace(pace) => self.pace(pace),
             _ => self.operate_on_leader(op),
         }
     }
 
     /// A disk may be lost when nobody else's is, and another replica has every database whole by anybody's account.
     fn may_wipe(&self, i: usize) -> bool {
-        // Nor may it take the majority of the votes along, and everybody must know whose votes those are.
+        // Nor may it take the majority of the votes along, and everybody must know whose votes those are and will be:
+        // a vote is taken from who is not heard.
         let votes = |w: &World| {
-            let statuses = w.instances.iter().map(|o| o.node.as_ref()?.cluster_status());
+            let side = &w.instances[w.members_of(w.side_of(i))];
+            let statuses = side.iter().map(|o| o.node.as_ref()?.cluster_status());
             let statuses = statuses.collect::<Option<Vec<_>>>()?;
             let voters = |status: &ClusterStatus| {
                 let voters = status.members.iter().filter(|m| m.vote).map(|m| m.member.instance);
                 voters.collect::<Vec<_>>()
             };
             let all = voters(statuses.first()?);
+            let undecided = side.iter().filter_map(|o| o.node.as_ref()).any(Node::votes_are_undecided);
+            let heard = statuses.iter().flat_map(|s| &s.members).all(|m| m.local || m.heard);
             let settled = statuses.iter().all(|s| !s.waits_for_disk && voters(s) == all);
+            let settled = settled && heard && !undecided;
             let left = all.iter().filter(|v| **v != instance_id(i)).count();
             Some(settled && left * 2 > all.len())
         };
@@ -250,15 +264,17 @@ impl World {
         };
         // Nor while a member has it in its store's log that only this one shall be in the set: that may be decided yet, or
         // is already and nobody knows.
-        let nodes = self.instances.iter().filter_map(|o| o.node.as_ref());
+        let side = &self.instances[self.members_of(self.side_of(i))];
+        let nodes = side.iter().filter_map(|o| o.node.as_ref());
         let foreseen: Vec<GroupConfig> = nodes.flat_map(Node::foreseen_configs).collect();
-        self.agreed.iter().chain(&foreseen).all(elsewhere) && self.agreed.is_some()
+        let agreed = &self.agreed[self.side_of(i)];
+        agreed.iter().chain(&foreseen).all(elsewhere) && agreed.is_some()
     }
 
     /// Nobody forces a replica that was removed, or holds a database that was removed, and does not know it yet: that makes
     /// two groups of one.
     fn may_force(&self, i: usize) -> bool {
-        let config = self.leader().and_then(|l| self.status(l)).map(|s| s.config);
+        let config = self.leader(self.side_of(i)).and_then(|l| self.status(l)).map(|s| s.config);
         let member = config.is_none_or(|c| c.replica_named(&name(i)).is_some());
         let theirs = self.status(i).map(|s| s.config.databases).unwrap_or_default();
         member && theirs.iter().all(|d| self.database_ids[index_of(d.id)] == d.id)
@@ -266,9 +282,15 @@ impl World {
 
     /// Commands that are given to whoever leads.
     fn operate_on_leader(&mut self, op: Op) {
-        let Some(leader) = self.leader() else { return };
+        let side = match op {
+            Op::Mode(i, _) | Op::Remove(i) | Op::Add(i) => self.side_of(i),
+            _ => self.source_side(),
+        };
+        let group = GROUPS[side];
+        let Some(leader) = self.leader(side) else { return };
         let Some(config) = self.status(leader).map(|s| s.config) else { return };
-        let unaware = (0..self.instances.len())
+        let unaware = self
+            .members_of(side)
             .filter(|i| *i != leader)
             .filter_map(|i| self.status(i))
             .any(|s| s.role == RoleStatus::Primary || s.config.stamp.epoch > config.stamp.epoch);
@@ -277,11 +299,7 @@ impl World {
             return;
         }
         match op {
-            Op::Required(n) => {
-                let mut options = config.options.clone();
-                options.required_synchronized_secondaries = n;
-                self.order(leader, Command::SetOptions { group: GROUP, options: Box::new(options) });
-            }
+            Op::Required(n) => self.require(leader, &config, n),
             Op::Mode(i, synchronous) => {
                 let Some(replica) = config.replica_named(&name(i)) else { return };
                 let mut options = replica.options.clone();
@@ -290,18 +308,19 @@ impl World {
                     _ => AvailabilityMode::Synchronous,
                 };
                 let (replica, options) = (replica.id, Box::new(options));
-                self.order(leader, Command::ModifyReplica { group: GROUP, replica, options });
+                self.order(leader, Command::ModifyReplica { group, replica, options });
             }
             Op::Remove(i) => {
                 let Some(replica) = config.replica_named(&name(i)).map(|r| r.id) else { return };
-                self.order(leader, Command::RemoveReplica { group: GROUP, replica });
+                self.order(leader, Command::RemoveReplica { group, replica });
             }
             Op::Add(i) if config.replica_named(&name(i)).is_none() => {
                 self.probe("replica added");
                 let replica =
                     Replica::new(replica_id(i, self.commands + 1), name(i), options(i, self.plan.cluster));
-                self.order(leader, Command::AddReplica { group: GROUP, replica: Box::new(replica) });
-                self.order(i, Command::Join { name: group_name(), cluster_type: None });
+                self.order(leader, Command::AddReplica { group, replica: Box::new(replica) });
+                let name = group_name(self.side_of(i));
+                self.order(i, Command::Join { name, cluster_type: None });
             }
             // A removal that crosses a forced failover leaves the database in the group and out of it at once.
             Op::RemoveDatabase(d) if !self.plan.force => {
@@ -337,7 +356,7 @@ impl World {
         let facts = engine.facts();
         let log_epoch = engine.log.epoch();
         let database = Box::new(GroupDatabase::new(id, format!("db{d}"), engine.log.log_id()));
-        self.order(leader, Command::AddDatabase { group: GROUP, database, log_epoch });
+        self.order(leader, Command::AddDatabase { group: self.group_of(leader), database, log_epoch });
         self.at(leader, 0, What::Tell(Box::new(Event::DatabaseOpened { database: id, facts })));
     }
 
@@ -413,6 +432,7 @@ impl World {
     pub(crate) fn care(&mut self) {
         self.connect_all();
         self.call_witness();
+        self.set_up_pair();
         for i in 0..self.instances.len() {
             let ready = self.instances[i].up && self.status(i).is_some();
             if !ready {
@@ -420,7 +440,7 @@ impl World {
                 self.instances[i].allowed = false;
             }
             if ready && !std::mem::replace(&mut self.instances[i].allowed, ready) {
-                self.order(i, Command::AllowCreate { group: GROUP, allowed: true });
+                self.order(i, Command::AllowCreate { group: self.group_of(i), allowed: true });
             }
         }
         if let Some(since) = self.healing {
@@ -432,21 +452,17 @@ impl World {
     }
 
     fn put_right(&mut self, since: Micros) {
-        let leader = self.leader();
         for i in 0..self.instances.len() {
             let Some(status) = self.status(i) else { continue };
             for database in status.databases.iter().filter(|d| d.suspended.is_some()) {
                 self.order(i, Command::Resume { database: database.database });
             }
         }
-        if let Some(leader) = leader {
-            self.leaderless_since = None;
-            if self.now > since {
-                let config = self.status(leader).map(|s| s.config);
-                if config.is_some_and(|c| c.options.required_synchronized_secondaries > 0) {
-                    self.operate(Op::Required(0));
-                }
-            }
+        let mut led = true;
+        for side in 0..self.sides() {
+            led &= self.settle_side(side, since);
+        }
+        if led && self.settle_pair() {
             // Something must be written after the faults, and then be everywhere.
             self.rounds += 1;
             if self.rounds.is_multiple_of(10) {
@@ -455,35 +471,59 @@ impl World {
                 }
                 self.wrote_since = true;
             }
-            return;
         }
-        let since = *self.leaderless_since.get_or_insert(self.now);
+    }
+
+    /// A side is led; or, in the end, somebody is told to lead it.
+    fn settle_side(&mut self, side: usize, since: Micros) -> bool {
+        if let Some(leader) = self.leader(side) {
+            self.leaderless_since[side] = None;
+            let config = self.status(leader).map(|s| s.config).filter(|_| self.now > since);
+            if let Some(config) = config.filter(|c| c.options.required_synchronized_secondaries > 0) {
+                self.require(leader, &config, 0);
+            }
+            return true;
+        }
+        let since = *self.leaderless_since[side].get_or_insert(self.now);
         if self.now - since < PATIENCE {
-            return;
+            return false;
         }
-        self.leaderless_since = Some(self.now);
+        self.leaderless_since[side] = Some(self.now);
         // Nobody has the role: it was given up, or (where force is allowed) those who know are gone from the group.
         let known = |w: &World, i: usize| {
             let status = w.status(i).filter(|s| s.databases.iter().all(|d| d.open) && w.may_force(i))?;
             Some((status.durable, status.config.is_failover_ready(status.me), i))
         };
-        let best = (0..self.instances.len()).filter_map(|i| known(self, i)).max();
-        let Some((_, ready, i)) = best else { return };
+        let best = self.members_of(side).filter_map(|i| known(self, i)).max();
+        let Some((_, ready, i)) = best else { return false };
         let given_up = self.status(i).is_some_and(|s| s.config.primary.is_none());
         if self.plan.cluster && !given_up && !self.plan.force {
             // A cluster needs nobody.
-            return;
+            return false;
         }
         if given_up && ready {
-            self.order(i, Command::Failover { group: GROUP });
+            self.order(i, Command::Failover { group: self.group_of(i) });
         } else if (given_up || self.plan.force) && self.may_force(i) {
-            self.order(i, Command::ForceFailover { group: GROUP });
+            self.order(i, Command::ForceFailover { group: self.group_of(i) });
         }
+        false
+    }
+
+    /// REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT.
+    fn require(&mut self, leader: usize, config: &GroupConfig, count: u8) {
+        let options = GroupOptions { required_synchronized_secondaries: count, ..config.options.clone() };
+        let (group, options) = (self.group_of(leader), Box::new(options));
+        self.order(leader, Command::SetOptions { group, options });
+    }
+
+    fn is_whole(&mut self) -> bool {
+        let sides = (0..self.sides()).all(|side| self.side_is_whole(side));
+        sides && self.pair_is_whole()
     }
 
     /// One primary; every other member follows it, is in the set when it is synchronous, and has the same log.
-    fn is_whole(&mut self) -> bool {
-        let Some(leader) = self.leader() else { return false };
+    fn side_is_whole(&mut self, side: usize) -> bool {
+        let Some(leader) = self.leader(side) else { return false };
         let Some(status) = self.status(leader) else { return false };
         for replica in &status.config.replicas {
             let Some(i) =
@@ -500,16 +540,26 @@ impl World {
                 return false;
             }
         }
+        if self.plan.pair.is_some() && status.databases.len() != self.plan.databases {
+            return false;
+        }
         for database in &status.databases {
             let index = index_of(database.database);
             if self.database_ids[index] != database.database || !database.open {
                 return false;
             }
             for copy in &database.copies {
-                let replica = status.config.replica(copy.replica);
-                let Some(replica) = replica.filter(|r| r.joined()) else { continue };
-                let both = replica.is_synchronous()
-                    && status.config.replica(status.me).is_some_and(Replica::is_synchronous);
+                let mine = status.config.replica(status.me).is_some_and(Replica::is_synchronous);
+                let distributed = status
+                    .config
+                    .distributed
+                    .as_ref()
+                    .filter(|d| d.other().is_some_and(|m| m.id == copy.replica));
+                let both = match (status.config.replica(copy.replica), distributed) {
+                    (Some(replica), _) if replica.joined() => mine && replica.is_synchronous(),
+                    (None, Some(distributed)) => distributed.is_synchronous(),
+                    _ => continue,
+                };
                 let wanted = if both {
                     SynchronizationState::Synchronized
                 } else {
@@ -541,9 +591,15 @@ impl World {
         }
     }
 
-    /// Whoever the durable record names as synchronized has what was just acknowledged.
-    pub(crate) fn check_members(&mut self, i: usize, database: GroupDatabaseId, done: &[Commit]) {
-        let members = self.instances[i].recorded.get(&database).cloned().unwrap_or_default();
+    /// Whoever the durable record of `keeper` names as synchronized has what `i` just acknowledged.
+    pub(crate) fn check_members(
+        &mut self,
+        i: usize,
+        keeper: usize,
+        database: GroupDatabaseId,
+        done: &[Commit],
+    ) {
+        let members = self.instances[keeper].recorded.get(&database).cloned().unwrap_or_default();
         for member in members {
             let Some(m) = (0..self.instances.len()).find(|m| instance_id(*m) == member) else { continue };
             if m == i || !self.instances[m].up || self.instances[m].wiped {
@@ -578,8 +634,11 @@ impl World {
 
     /// When all is quiet: nothing acknowledged is missing, and all copies are equal.
     pub(crate) fn final_check(&mut self) {
-        let Some(leader) = self.leader() else { return };
+        let Some(leader) = self.leader(self.source_side()) else { return };
         let Some(status) = self.status(leader) else { return };
+        let sides = (0..self.sides()).filter_map(|side| self.status(self.leader(side)?));
+        let members = sides.flat_map(|s| s.config.replicas).filter_map(|r| r.instance);
+        let members: Vec<usize> = members.map(instance_index).collect();
         for database in &status.databases {
             let index = index_of(database.database);
             let have = self.commits_of(leader, index);
@@ -587,16 +646,15 @@ impl World {
             if let Some(lost) = lost {
                 self.check.fail(format!("commit {} of database {index} is lost in the end", lost.number));
             }
-            for replica in &status.config.replicas {
-                let Some(i) = (0..self.instances.len()).find(|i| replica.instance == Some(instance_id(*i)))
-                else {
-                    continue;
-                };
-                let theirs = self.commits_of(i, index);
-                if theirs != have {
-                    self.check.fail(format!("database {index} differs between {leader} and {i}"));
-                }
+            for i in members.clone() {
                 self.look(i, index);
+                let theirs = self.commits_of(i, index);
+                let lacks = have.iter().find(|c| theirs.binary_search(c).is_err());
+                let other = theirs.iter().find(|c| have.binary_search(c).is_err());
+                if lacks.is_some() || other.is_some() {
+                    let what = format!("{i} lacks {lacks:?} and has {other:?}");
+                    self.check.fail(format!("database {index} differs between {leader} and {i}: {what}"));
+                }
             }
             self.compare(index);
         }

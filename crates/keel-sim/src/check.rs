@@ -11,6 +11,8 @@ pub(crate) struct Acknowledged {
     pub(crate) database: usize,
     pub(crate) commit: Commit,
     pub(crate) epoch: Epoch,
+    /// The other side's group had it too: the epoch of that group then.
+    mirrored: Option<Epoch>,
     /// A forced failover with loss took it, or its database left the group.
     pub(crate) excused: bool,
 }
@@ -23,16 +25,38 @@ pub(crate) struct Start {
     had: BTreeMap<usize, Vec<Commit>>,
 }
 
+/// An epoch as it was claimed.
+struct Claim {
+    /// The one it came out of.
+    parent: Epoch,
+    /// By force, within its group.
+    forced: bool,
+    /// The turn of a distributed group by which its group is the source.
+    turn: Option<u64>,
+    /// The other side gave the role up in this epoch, and this one took it.
+    after: Option<Epoch>,
+}
+
+/// A change of roles between two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The source gave the role up, in the epoch in which it had led.
+    Given(Epoch),
+    Taken,
+}
+
 #[derive(Default)]
 pub(crate) struct Checker {
     pub(crate) ledger: Vec<Acknowledged>,
     /// Every block ever sealed: (generation of the database, first LSN, epoch) → checksum.
     blocks: BTreeMap<(u64, Lsn, Epoch), u32>,
     pub(crate) epochs: BTreeMap<Epoch, Start>,
-    /// Every epoch that somebody claimed, started or not: the one it came out of, and whether by force.
-    claims: BTreeMap<Epoch, (Epoch, bool)>,
-    /// What members of the store made of their entries: (generation, position) → digest.
-    store: BTreeMap<(u64, u64), u64>,
+    /// Every epoch that somebody claimed, started or not.
+    claims: BTreeMap<Epoch, Claim>,
+    /// Changes of roles between the sides of a pair, by number.
+    turns: BTreeMap<u64, Turn>,
+    /// What members of the store made of their entries: (side, generation, position) → digest.
+    store: BTreeMap<(usize, u64, u64), u64>,
     /// What a reader had before him: (generation of the database, last commit) → digest of all of them.
     prefixes: BTreeMap<(u64, Commit), u64>,
     /// Databases removed from the group, by index: how often.
@@ -62,18 +86,55 @@ impl Checker {
         }
     }
 
-    /// A configuration was written down somewhere.
-    pub(crate) fn claimed(&mut self, epoch: Epoch, parent: Epoch, forced: bool) {
-        self.claims.entry(epoch).or_insert((parent, forced));
+    /// A configuration was written down somewhere; with the turn by which its group is the source of a distributed one.
+    pub(crate) fn claimed(&mut self, epoch: Epoch, parent: Epoch, forced: bool, turn: Option<u64>) {
+        if self.claims.contains_key(&epoch) {
+            // A source may go on under a greater number, when the other side gave up meanwhile what it took by force.
+            self.turns.extend(turn.map(|turn| (turn, Turn::Taken)));
+            return;
+        }
+        let before = self.claims.get(&parent).and_then(|c| c.turn);
+        let takes = turn.filter(|turn| !forced && before != Some(*turn));
+        let last = takes.and_then(|turn| self.turns.range(..turn).next_back());
+        let after = last.and_then(|(_, last)| match last {
+            Turn::Given(epoch) => Some(*epoch),
+            Turn::Taken => None,
+        });
+        self.turns.extend(turn.map(|turn| (turn, Turn::Taken)));
+        self.claims.insert(epoch, Claim { parent, forced, turn, after });
+    }
+
+    /// The source of a pair has given its role up, durably; false when that is known.
+    pub(crate) fn given(&mut self, turn: u64, epoch: Epoch) -> bool {
+        let news = !self.turns.contains_key(&turn);
+        self.turns.entry(turn).or_insert(Turn::Given(epoch));
+        news
+    }
+
+    /// The last change of roles between the sides.
+    pub(crate) fn last_turn(&self) -> Option<(u64, Turn)> {
+        self.turns.last_key_value().map(|(turn, what)| (*turn, *what))
+    }
+
+    /// The turn by which the group of an epoch was the source.
+    pub(crate) fn turn_of(&self, epoch: Epoch) -> Option<u64> {
+        self.claims.get(&epoch).and_then(|c| c.turn)
+    }
+
+    /// The epoch in which the other side gave the role up that was taken in this one, unless somebody has taken it since.
+    pub(crate) fn taken_after(&self, epoch: Epoch) -> Option<Epoch> {
+        let claim = self.claims.get(&epoch)?;
+        claim.after.filter(|_| self.last_turn().is_some_and(|(turn, _)| Some(turn) == claim.turn))
     }
 
     /// The epochs out of which this one came without force, itself first.
     fn lineage(&self, epoch: Epoch) -> Vec<Epoch> {
         let mut line = vec![epoch];
-        let mut at = epoch;
-        while let Some((parent, false)) = self.claims.get(&at) {
-            line.push(*parent);
-            at = *parent;
+        let mut at = 0;
+        while let Some(claim) = line.get(at).map(|epoch| self.claims.get(epoch)) {
+            let parent = claim.filter(|c| !c.forced).map(|c| c.parent);
+            line.extend(parent.into_iter().chain(claim.and_then(|c| c.after)));
+            at += 1;
         }
         line
     }
@@ -89,8 +150,9 @@ impl Checker {
     }
 
     /// A member of the store has applied everything up to a position.
-    pub(crate) fn store_applied(&mut self, instance: usize, generation: u64, applied: u64, digest: u64) {
-        let known = *self.store.entry((generation, applied)).or_insert(digest);
+    pub(crate) fn store_applied(&mut self, instance: usize, at: (usize, u64, u64), digest: u64) {
+        let known = *self.store.entry(at).or_insert(digest);
+        let (_, generation, applied) = at;
         if known != digest {
             self.fail(format!(
                 "the store of instance {instance} differs at {applied} of generation {generation}"
@@ -106,15 +168,21 @@ impl Checker {
         }
     }
 
-    /// A client is told that its commit is done.
-    pub(crate) fn acknowledge(&mut self, database: usize, commit: Commit, epoch: Epoch) {
+    /// A client is told that its commit is done; `mirrored` as in [`Acknowledged`].
+    pub(crate) fn acknowledge(
+        &mut self,
+        database: usize,
+        commit: Commit,
+        epoch: Epoch,
+        mirrored: Option<Epoch>,
+    ) {
         let later = self.epochs.range((std::ops::Bound::Excluded(epoch), std::ops::Bound::Unbounded));
         let forked = later.clone().next().is_some();
         // A word that was on its way when another one began is no harm: that one has the commit too.
         let had =
             |start: &Start| start.had.get(&database).is_some_and(|had| had.binary_search(&commit).is_ok());
-        let lacking =
-            later.clone().find(|(newer, start)| self.lineage(**newer).contains(&epoch) && !had(start));
+        let owed = |newer: Epoch| self.lineage(newer).iter().any(|e| *e == epoch || Some(*e) == mirrored);
+        let lacking = later.clone().find(|(newer, start)| !had(start) && owed(**newer));
         if let Some((newer, start)) = lacking {
             let (newer, instance) = (newer.0, start.instance);
             self.fail(format!(
@@ -122,7 +190,7 @@ impl Checker {
                 commit.number, epoch.0
             ));
         }
-        self.ledger.push(Acknowledged { database, commit, epoch, excused: forked });
+        self.ledger.push(Acknowledged { database, commit, epoch, mirrored, excused: forked });
     }
 
     /// An instance begins an epoch with these commits in its log: what was acknowledged in the epochs it came out of must be
@@ -136,7 +204,7 @@ impl Checker {
         let entries =
             self.ledger.iter_mut().filter(|e| e.database == database && !e.excused && e.epoch < epoch);
         for entry in entries.filter(|e| have.binary_search(&e.commit).is_err()) {
-            if line.contains(&entry.epoch) {
+            if line.contains(&entry.epoch) || entry.mirrored.is_some_and(|e| line.contains(&e)) {
                 lost = lost.or(Some(entry.commit));
             }
             entry.excused = true;

@@ -2,8 +2,8 @@
 //! and seeded.
 
 use crate::engine::{self, Engine, Mode, Trouble, write_file};
-use crate::instance::{RECORD, STORE, database_dir, database_id, index_of, instance_id, log_id};
-use crate::world::{Frame, GROUP, MS, What, World};
+use crate::instance::{RECORD, STORE, Worker, database_dir, database_id, index_of, instance_id, log_id};
+use crate::world::{Frame, MS, What, World};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
     CopyPositions, Event, GroupDatabaseId, GroupRecord, Msg, ReceiveFailure, SendFailure, SessionId,
@@ -14,18 +14,25 @@ impl World {
     // ---- the record -------------------------------------------------------------------------------------------------
 
     pub(crate) fn persist(&mut self, i: usize, revision: u64, bytes: &[u8]) {
+        let group = self.group_of(i);
         let instance = &mut self.instances[i];
         let written = write_file(instance.env.disk.as_ref(), Path::new(RECORD), bytes);
         match written {
             Ok(()) => {
                 if let Ok(record) = GroupRecord::decode(bytes) {
                     instance.remember(&record);
+                    self.note_turn(i, &record.config);
                 }
-                self.answer(i, 0, 2 * MS, Event::Persisted { group: GROUP, revision });
+                self.answer_in_order(i, Worker::Records, (0, 2 * MS), Event::Persisted { group, revision });
             }
             Err(error) if instance.tear.is_some() => self.disk_failed(i, &error.into()),
-            // As late as a success: one thread writes, so answers come in the order of what was asked.
-            Err(_) => self.answer(i, 0, 2 * MS, Event::PersistFailed { group: GROUP, revision }),
+            // As late as a success.
+            Err(_) => self.answer_in_order(
+                i,
+                Worker::Records,
+                (0, 2 * MS),
+                Event::PersistFailed { group, revision },
+            ),
         }
     }
 
@@ -40,9 +47,11 @@ impl World {
         let instance = &mut self.instances[i];
         let written = write_file(instance.env.disk.as_ref(), Path::new(STORE), bytes);
         match written {
-            Ok(()) => self.answer(i, 0, MS, Event::StorePersisted { revision }),
+            Ok(()) => self.answer_in_order(i, Worker::Records, (0, MS), Event::StorePersisted { revision }),
             Err(error) if instance.tear.is_some() => self.disk_failed(i, &error.into()),
-            Err(_) => self.answer(i, 0, MS, Event::StorePersistFailed { revision }),
+            Err(_) => {
+                self.answer_in_order(i, Worker::Records, (0, MS), Event::StorePersistFailed { revision })
+            }
         }
     }
 
@@ -88,11 +97,12 @@ impl World {
         {
             self.disk_failed(i, &error);
         }
-        let removed = self.instances[i].env.disk.remove_dir_all(&database_dir(index));
-        if let Err(error) = removed
-            && self.instances[i].tear.is_some()
+        let instance = &self.instances[i];
+        let strikes = instance.tear.is_some() || instance.failing.is_some();
+        if let Err(error) = Engine::remove(&instance.ground(), &database_dir(index))
+            && strikes
         {
-            self.disk_failed(i, &error.into());
+            self.disk_failed(i, &error);
         }
     }
 
@@ -141,10 +151,10 @@ impl World {
     pub(crate) fn flush_now(&mut self, i: usize, database: usize) -> bool {
         let Some(engine) = self.instances[i].engines.get_mut(&database) else { return true };
         let flushed = engine.content.flush();
-        let primary = engine.mode == Mode::Primary;
+        let sends = engine.mode == Mode::Primary || !engine.senders.is_empty();
         for block in engine.sealed() {
             self.check.block(database, &block);
-            if primary {
+            if sends {
                 // On its way while the disk works: also what the disk then does not keep.
                 self.send_block(i, database, block.bytes);
             }
@@ -161,7 +171,9 @@ impl World {
     pub(crate) fn send_block(&mut self, i: usize, database: usize, bytes: Vec<u8>) {
         let Ok(header) = keel_log::block::decode_header(&bytes) else { return };
         let id = self.database_ids[database];
+        let apart = self.plan.pair.is_some();
         let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
+        let agreed = if apart { engine.agreed() } else { header.hardened };
         let mut targets = Vec::new();
         for (peer, sender) in &mut engine.senders {
             if sender.may_send(header.first_lsn) {
@@ -170,14 +182,15 @@ impl World {
             }
         }
         for (peer, session) in targets {
-            self.send(i, peer, Frame::Block { database: id, session, bytes: bytes.clone() });
+            self.send(i, peer, Frame::Block { database: id, session, bytes: bytes.clone(), agreed });
         }
     }
 
     /// Sends what is on disk and was not sent.
     pub(crate) fn pump(&mut self, i: usize, database: GroupDatabaseId, peer: usize) {
+        let apart = self.plan.pair.is_some();
         let Some(engine) = self.engine(i, database) else { return };
-        let log = engine.log.clone();
+        let (log, reached) = (engine.log.clone(), engine.agreed());
         let Some(sender) = engine.senders.get_mut(&peer) else { return };
         let session = sender.session;
         let mut blocks = Vec::new();
@@ -188,14 +201,16 @@ impl World {
                     break;
                 }
                 sender.sent(&block.header);
-                blocks.push(block.bytes.to_vec());
+                // Who passes a log on says what its own set has of it, which is less than its writer had.
+                let agreed = if apart { reached } else { block.header.hardened };
+                blocks.push((block.bytes.to_vec(), agreed));
             }
             Ok(())
         })();
         match scanned {
             Ok(()) => {
-                for bytes in blocks {
-                    self.send(i, peer, Frame::Block { database, session, bytes });
+                for (bytes, agreed) in blocks {
+                    self.send(i, peer, Frame::Block { database, session, bytes, agreed });
                 }
             }
             Err(Trouble::LogGone) => {
@@ -256,7 +271,7 @@ impl World {
         }
         let positions = CopyPositions {
             received: engine.log.appended(),
-            hardened: engine.log.hardened(),
+            hardened: engine.log.hardened().min(engine.ack_limit),
             applied: engine.content.applied(),
         };
         self.send(i, peer, Frame::Ack { database, session, positions });
@@ -280,10 +295,14 @@ impl World {
         if let Err(error) = told {
             self.check.fail(format!("instance {i}: {error}"));
         }
+        let beside = self.partner_with(i, database);
         for commit in &done {
-            self.check.acknowledge(index_of(database), *commit, epoch);
+            self.check.acknowledge(index_of(database), *commit, epoch, beside.map(|b| b.1));
         }
-        self.check_members(i, database, &done);
+        self.check_members(i, i, database, &done);
+        if let Some((partner, _)) = beside {
+            self.check_members(i, partner, database, &done);
+        }
         for (peer, session) in senders {
             self.send(i, peer, Frame::Commit { database, session, agreed: lsn });
         }
@@ -304,7 +323,9 @@ impl World {
             Frame::Commit { database, session, agreed } => {
                 self.tell(i, Event::Announced { database, session, agreed });
             }
-            Frame::Block { database, session, bytes } => self.block(i, from, database, session, &bytes),
+            Frame::Block { database, session, bytes, agreed } => {
+                self.block(i, from, database, session, &bytes, agreed);
+            }
             Frame::Image { database, image } => self.take_image(i, from, database, &image),
         }
     }
@@ -316,6 +337,7 @@ impl World {
         database: GroupDatabaseId,
         session: SessionId,
         bytes: &[u8],
+        agreed: Lsn,
     ) {
         let Ok(header) = keel_log::block::decode(bytes) else {
             self.check.fail("a block was damaged on the way".into());
@@ -330,7 +352,7 @@ impl World {
         let last = engine.log.last_checksum();
         match engine.content.receive(epoch, bytes) {
             Ok(()) => {
-                self.tell(i, Event::Announced { database, session, agreed: header.hardened });
+                self.tell(i, Event::Announced { database, session, agreed });
                 self.want_flush(i, index_of(database));
             }
             Err(error @ Trouble::NotNext(_)) => {
@@ -368,6 +390,10 @@ impl World {
         }
         let trouble = engine.content.apply_up_to(lsn).err();
         let receiving = engine.receiving;
+        let senders: Vec<(usize, SessionId)> = engine.senders.iter().map(|(p, s)| (*p, s.session)).collect();
+        for (peer, session) in senders {
+            self.send(i, peer, Frame::Commit { database, session, agreed: lsn });
+        }
         if lsn > hardened {
             self.check.fail(format!("instance {i} redoes up to {lsn} with {hardened} hardened"));
         }
@@ -407,22 +433,23 @@ impl World {
         }
         let Some(engine) = self.engine(i, database) else { return };
         let facts = engine.facts();
-        self.answer(i, 0, 5 * MS, Event::Inspected { database, session, facts });
+        self.answer_in_order(i, Worker::Copies, (0, 5 * MS), Event::Inspected { database, session, facts });
     }
 
     pub(crate) fn cut_log(&mut self, i: usize, database: GroupDatabaseId, session: SessionId, at: Lsn) {
-        let force = self.plan.force;
+        // On a forwarding side a restarted member may have redone, because the source had agreed on it, what the new forwarder lacks.
+        let takes_back = self.plan.force || self.status(i).is_some_and(|s| s.config.forwards());
         let Some(engine) = self.engine(i, database) else { return };
         // A primary has redone its log to the end; of that, what was not agreed may go.
         let (agreed, floor) = (engine.content.agreed(), engine.content.floor());
-        if at < floor || at < agreed && !force {
+        if at < floor || at < agreed && !takes_back {
             self.check.fail(format!("instance {i} cuts at {at}, agreed {agreed}, base tree {floor}"));
             return;
         }
         engine.lags = engine.lags.map(|lsn| lsn.min(at));
         match engine.content.cut(at) {
             Ok(()) => {
-                self.answer(i, MS, 10 * MS, Event::LogCut { database, session });
+                self.answer_in_order(i, Worker::Copies, (MS, 10 * MS), Event::LogCut { database, session });
                 self.look(i, index_of(database));
             }
             Err(error) => self.disk_failed(i, &error),
@@ -432,6 +459,7 @@ impl World {
     // ---- roles ------------------------------------------------------------------------------------------------------
 
     pub(crate) fn promote(&mut self, i: usize, epoch: Epoch, databases: &[GroupDatabaseId], whole: bool) {
+        self.check_source(i);
         let mut opened = Vec::new();
         for &database in databases {
             let Some(engine) = self.engine(i, database) else { continue };
@@ -462,11 +490,14 @@ impl World {
             instance.fenced = false;
             instance.drained = false;
             instance.epoch = epoch;
-            self.check.epoch_started(epoch, i);
+            if self.counts(i) {
+                self.check.epoch_started(epoch, i);
+                self.check_alone(i, epoch);
+            }
             self.check_promotion(i, epoch, &opened.iter().map(|o| o.0).collect::<Vec<_>>());
         }
-        let event = Event::Promoted { group: GROUP, epoch, databases: opened };
-        self.answer(i, MS, 20 * MS, event);
+        let event = Event::Promoted { group: self.group_of(i), epoch, databases: opened };
+        self.answer_in_order(i, Worker::Copies, (MS, 20 * MS), event);
     }
 
     // ---- seeding ----------------------------------------------------------------------------------------------------

@@ -174,6 +174,8 @@ pub(crate) struct Engine {
     pub(crate) mode: Mode,
     pub(crate) pending: VecDeque<Commit>,
     pub(crate) receiving: Option<(usize, SessionId, Epoch)>,
+    /// Nothing beyond this is acknowledged as hardened: others that take the log from here lack it.
+    pub(crate) ack_limit: Lsn,
     pub(crate) senders: BTreeMap<usize, Sender>,
     pub(crate) flushing: bool,
     /// Hardened, and the machine does not know it yet: others hold the commit point. Zero when there is nothing.
@@ -237,6 +239,14 @@ impl Engine {
         })
     }
 
+    /// Throws a copy that is not open away.
+    pub(crate) fn remove(ground: &Ground, dir: &Path) -> Result<(), Trouble> {
+        match &ground.node {
+            Some(node) => Real::remove(node, dir),
+            None => Numbers::remove(ground.env.disk.as_ref(), dir),
+        }
+    }
+
     fn around(content: Box<dyn Content>) -> Engine {
         let tapped = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&tapped);
@@ -254,6 +264,7 @@ impl Engine {
             mode: Mode::Resolving,
             pending: VecDeque::new(),
             receiving: None,
+            ack_limit: Lsn::MAX,
             senders: BTreeMap::new(),
             flushing: false,
             untold: Lsn::ZERO,
@@ -277,7 +288,7 @@ impl Engine {
             history: self.content.history(),
             end: self.log.hardened(),
             agreed: self.content.agreed(),
-            floor: self.content.floor().min(self.log.hardened()),
+            floor: self.content.floor(),
             reached: Lsn::ZERO,
         }
     }

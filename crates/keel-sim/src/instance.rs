@@ -7,11 +7,10 @@ use keel_base::env::sim::{SimClock, SimDisk, SimRandom, SplitMix, Tear};
 use keel_base::env::{Clock, Env};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
-    Action, ClusterOptions, CommandError, CommandId, Event, FailoverCause, FailoverKind, FailoverRecord,
-    FenceReason, GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent,
-    LogFacts, Msg, Node, PrimaryPlace, RefuseReason, ReplicaId, StoreRecord, SuspendReason,
+    Action, ClusterOptions, CommandError, CommandId, Event, GroupDatabaseId, GroupRecord, Identity,
+    InstanceId, LogFacts, Msg, Node, PrimaryPlace, StoreRecord,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +57,8 @@ pub(crate) struct Instance {
     pub(crate) epoch: Epoch,
     /// The synchronized sets in the durable record, by instance.
     pub(crate) recorded: BTreeMap<GroupDatabaseId, Vec<InstanceId>>,
+    /// The databases in whose set the other side's group is.
+    pub(crate) mirrored: BTreeSet<GroupDatabaseId>,
     /// GRANT CREATE ANY DATABASE was given.
     pub(crate) allowed: bool,
     /// Its disk was lost: what the record says it has it need not have.
@@ -70,7 +71,20 @@ pub(crate) struct Instance {
     pub(crate) answers: BTreeMap<CommandId, Result<(), CommandError>>,
     /// When the last record handed out is written.
     persisting_until: Micros,
+    /// When the last answer of each [`Worker`] comes.
+    answered_until: [Micros; 2],
+    /// What was traced last of its store.
+    pub(crate) store_seen: String,
     pub(crate) expecting: BTreeMap<GroupDatabaseId, usize>,
+}
+
+/// Who does one thing after the other for an instance's machine.
+#[derive(Clone, Copy)]
+pub(crate) enum Worker {
+    /// Writes records.
+    Records,
+    /// Looks at copies, cuts them, and gives them their roles.
+    Copies,
 }
 
 pub(crate) fn name(i: usize) -> String {
@@ -90,7 +104,7 @@ pub(crate) fn index_of(id: GroupDatabaseId) -> usize {
     (id.0.as_u128() & 0xff) as usize
 }
 
-fn instance_index(id: InstanceId) -> usize {
+pub(crate) fn instance_index(id: InstanceId) -> usize {
     (id.0.as_u128() - 0x1000) as usize
 }
 
@@ -150,6 +164,7 @@ impl Instance {
             drained: false,
             epoch: Epoch(0),
             recorded: BTreeMap::new(),
+            mirrored: BTreeSet::new(),
             allowed: false,
             wiped: false,
             marks: BTreeMap::new(),
@@ -157,6 +172,8 @@ impl Instance {
             place: PrimaryPlace::Unknown,
             answers: BTreeMap::new(),
             persisting_until: 0,
+            answered_until: [0; 2],
+            store_seen: String::new(),
             expecting: BTreeMap::new(),
         }
     }
@@ -210,6 +227,10 @@ impl Instance {
                 (d.id, members)
             })
             .collect();
+        let other = record.config.distributed.as_ref().and_then(|d| d.other()).map(|m| m.id);
+        let mirrored =
+            record.config.databases.iter().filter(|d| other.is_some_and(|o| d.synchronized.contains(&o)));
+        self.mirrored = mirrored.map(|d| d.id).collect();
     }
 }
 
@@ -221,39 +242,6 @@ fn options() -> ClusterOptions {
         recovery_queue_max: 32 << 10,
         ..ClusterOptions::default()
     }
-}
-
-/// A failover's record in one line; times in milliseconds since the claim.
-fn told(i: usize, record: &FailoverRecord) -> String {
-    let after = |at: Option<Duration>| {
-        at.map_or("-".into(), |at| format!("{:+.0}", (at.as_secs_f64() - record.claimed.as_secs_f64()) * 1e3))
-    };
-    let passed = match &*record.choice.passed_over {
-        [] => String::new(),
-        preferred => {
-            let each =
-                preferred.iter().map(|(r, redo)| format!("{} with {}", r.0.as_u128() & 0xff, redo.bytes));
-            format!(
-                "; {} bytes to redo, before {}",
-                record.choice.redo.bytes,
-                each.collect::<Vec<_>>().join(", ")
-            )
-        }
-    };
-    let from = record.from.map_or("nobody".into(), |r| (r.0.as_u128() & 0xff).to_string());
-    format!(
-        "{i} leads after {from}: {} {}{}, heard {}, suspected {}, agreed {}, decided {}, open {}, first commit {}; {} go on{passed}",
-        record.kind.description(),
-        record.cause.description(),
-        record.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})")),
-        after(record.last_heard),
-        after(record.suspected),
-        after(record.polled),
-        after(record.decided),
-        after(record.opened),
-        after(record.first_commit),
-        record.survivors,
-    )
 }
 
 fn place_of_primary(node: Option<&Node>) -> PrimaryPlace {
@@ -447,30 +435,16 @@ impl World {
         }
         let position = self.instances[i].node.as_ref().and_then(Node::store_position);
         if let Some((generation, applied, digest)) = position {
-            self.check.store_applied(i, generation, applied, digest);
+            let side = self.side_of(i);
+            self.check.store_applied(i, (side, generation, applied), digest);
             self.tell_votes(i);
+            self.trace_store(i);
             let node = self.instances[i].node.as_ref();
             let newest = node.into_iter().flat_map(Node::agreed_configs).max_by_key(|c| c.stamp);
-            if let Some(newest) = newest.filter(|n| self.agreed.as_ref().is_none_or(|a| a.stamp < n.stamp)) {
-                self.agreed = Some(newest.clone());
+            let known = &mut self.agreed[side];
+            if let Some(newest) = newest.filter(|n| known.as_ref().is_none_or(|a| a.stamp < n.stamp)) {
+                *known = Some(newest.clone());
             }
-        }
-    }
-
-    /// The leader of the store tells who has a vote.
-    fn tell_votes(&mut self, i: usize) {
-        if self.story.is_none() {
-            return;
-        }
-        let status = self.instances[i].node.as_ref().and_then(Node::cluster_status);
-        let Some(status) = status.filter(|s| s.members.iter().any(|m| m.local && m.leads)) else { return };
-        let mut votes: Vec<usize> =
-            status.members.iter().filter(|m| m.vote).map(|m| instance_index(m.member.instance)).collect();
-        votes.sort_unstable();
-        let votes = format!("votes: {votes:?}, generation {}", status.generation);
-        if votes != self.votes {
-            self.votes.clone_from(&votes);
-            self.tell_story(|| votes);
         }
     }
 
@@ -498,6 +472,11 @@ impl World {
         if matches!(&event, Event::Disconnected { peer } if instance.connections.contains_key(&instance_index(*peer)))
         {
             // It was connected anew meanwhile.
+            return;
+        }
+        let copy = |database: &GroupDatabaseId| instance.engines.contains_key(&index_of(*database));
+        if matches!(&event, Event::DatabaseOpened { database, .. } if !copy(database)) {
+            // It was thrown away meanwhile.
             return;
         }
         let time = instance.time(now);
@@ -529,102 +508,24 @@ impl World {
         }
     }
 
+    /// The answer of one who does one thing after the other: after the answer to what was asked before.
+    pub(crate) fn answer_in_order(
+        &mut self,
+        i: usize,
+        worker: Worker,
+        (least, most): (Micros, Micros),
+        event: Event,
+    ) {
+        let after = self.span(least, most);
+        let until = &mut self.instances[i].answered_until[worker as usize];
+        let at = (self.now + after).max(*until + 1);
+        *until = at;
+        self.at(i, at - self.now, What::Tell(Box::new(event)));
+    }
+
     pub(crate) fn answer(&mut self, i: usize, least: Micros, most: Micros, event: Event) {
         let after = self.span(least, most);
         self.at(i, after, What::Tell(Box::new(event)));
-    }
-
-    /// Names what is rare enough to be worth counting.
-    fn count(&mut self, action: &Action) {
-        let name = match action {
-            Action::Disconnect { .. } => "session timed out",
-            Action::CutLog { .. } => "log cut",
-            Action::Fence { reason: FenceReason::NewerEpoch, .. } => "fenced by a newer epoch",
-            Action::Fence { reason: FenceReason::GaveUp, .. } => "role given up",
-            Action::Fence { reason: FenceReason::CannotPersist, .. } => "record not written",
-            Action::Fence { reason: FenceReason::LostQuorum, .. } => "quorum lost",
-            Action::Fence { reason: FenceReason::Unhealthy, .. } => "unfit to lead",
-            Action::Undrain { .. } => "handover called off",
-            Action::Forget { .. } => "member removed",
-            Action::PromoteDatabase { .. } => "database opened late",
-            Action::SendUntil { limit, .. } if *limit != Lsn::MAX => "sent no more than can be redone",
-            Action::SlowWriters { time, .. } if !time.is_zero() => "writers slowed",
-            Action::Release { writable: true, .. } => "database removed",
-            Action::Send { msg: Msg::Refuse { reason, .. }, .. } => match reason {
-                RefuseReason::Suspended => "refused: suspended",
-                RefuseReason::NoCommonPoint => "refused: no common point",
-                RefuseReason::LogGone => "refused: log gone",
-                RefuseReason::NotAvailable => "refused: not available",
-            },
-            Action::Log(LogEntry { what, .. }) => match what {
-                LogEvent::Forced { synchronized: true, .. } => "forced, synchronized",
-                LogEvent::Forced { synchronized: false, .. } => "forced, not synchronized",
-                LogEvent::FailoverHeldBack { .. } => "failover held back",
-                LogEvent::Failover(record) if record.first_commit.is_none() => {
-                    match (record.kind, record.cause) {
-                        (FailoverKind::Automatic, FailoverCause::Closed) => "failed over: closed",
-                        (FailoverKind::Automatic, FailoverCause::Silent) => "failed over: silent",
-                        (FailoverKind::Automatic, FailoverCause::Deaf) => "failed over: deaf",
-                        (FailoverKind::Automatic, _) => "failed over: gave up",
-                        (FailoverKind::Resumed, _) => "role resumed",
-                        _ => return,
-                    }
-                }
-                LogEvent::Synchronized(_) => "entered the set",
-                LogEvent::NotSynchronized { reason, .. } => match reason {
-                    LeaveReason::Disconnected => "left the set: disconnected",
-                    LeaveReason::Stopped => "left the set: stopped",
-                    LeaveReason::Stalled => "left the set: stalled",
-                    LeaveReason::Behind => "left the set: behind",
-                    LeaveReason::Configured => "left the set: configured",
-                },
-                LogEvent::Suspended(SuspendReason::Partner) => "suspended by a forced failover",
-                LogEvent::Suspended(SuspendReason::NoCommonPoint) => "suspended: no common point",
-                _ => return,
-            },
-            _ => return,
-        };
-        self.probe(name);
-    }
-
-    /// Tells the story of an action.
-    fn chronicle(&mut self, i: usize, action: &Action) {
-        let index = |r: &ReplicaId| (r.0.as_u128() & 0xff).to_string();
-        let line = match action {
-            Action::Fence { reason, .. } => format!("{i} stops acknowledging: {reason:?}"),
-            Action::SlowWriters { time, .. } => {
-                format!("{i} lets writers wait {:.1} ms", time.as_secs_f64() * 1e3)
-            }
-            Action::Reply { command, result } => match result {
-                Ok(()) if self.ordered.contains(command) => format!("{i} answers: done"),
-                Ok(()) => return,
-                Err(error) => format!("{i} answers: {error}"),
-            },
-            Action::Log(LogEntry { what, .. }) => match what {
-                LogEvent::RoleChanged { from, to, epoch } => format!("{i} {from} -> {to} ({})", epoch.0),
-                LogEvent::Synchronized(r) => format!("{i} takes {} into the set", index(r)),
-                LogEvent::NotSynchronized { replica, reason } => {
-                    format!("{i} takes {} out of the set: {reason:?}", index(replica))
-                }
-                LogEvent::Failover(record) => told(i, record),
-                LogEvent::FailoverHeldBack { pause_ms } => {
-                    format!("{i} holds a failover back for {pause_ms} ms")
-                }
-                LogEvent::Suspended(reason) => format!("{i} suspends its copy: {reason:?}"),
-                LogEvent::LogCut { at, from } => format!("{i} cuts its log from {from} to {at}"),
-                LogEvent::LogShort { end, reached } => {
-                    format!("{i} misses the end of its log: {end}, it held {reached}")
-                }
-                LogEvent::Unhealthy(_) => format!("{i} is unfit"),
-                LogEvent::MuchToRedo(redo) => format!("{i} has {} bytes to redo before it leads", redo.bytes),
-                LogEvent::Gaps { at, times } => {
-                    format!("{i} is sent blocks that do not follow on {at}, {times} times in a row")
-                }
-                _ => return,
-            },
-            _ => return,
-        };
-        self.tell_story(|| line);
     }
 
     fn carry_out(&mut self, i: usize, action: Action) {
@@ -636,9 +537,7 @@ impl World {
             Action::Send { peer, msg } => self.send(i, instance_index(peer), Frame::Control(msg.encode())),
             Action::Disconnect { peer } => self.reset(i, instance_index(peer)),
             Action::Persist { revision, record, .. } => {
-                let (config, epoch) = (&record.config, record.config.stamp.epoch);
-                let forced = config.databases.iter().any(|d| d.awaiting_resume.values().any(|e| *e == epoch));
-                self.check.claimed(epoch, config.parent, forced);
+                self.note_claim(i, &record.config);
                 let after = self.instances[i].sync;
                 let done = self.now + self.span(after / 2, after + 2 * MS);
                 // One after the other, in order.
@@ -686,13 +585,13 @@ impl World {
                     let stands = engine.log.appended() == from && engine.mode == Mode::Secondary;
                     engine.applied_told = Lsn::ZERO;
                     engine.receiving = Some((instance_index(peer), session, epoch));
+                    engine.ack_limit = Lsn::MAX;
                     if !stands {
                         self.check.fail(format!("instance {i} is told to receive where it does not stand"));
                     }
                 }
             }
-            // Worlds have one group each.
-            Action::AckUpTo { .. } => {}
+            Action::AckUpTo { database, lsn } => self.acknowledge_up_to(i, database, lsn),
             Action::StopReceiving { database } => {
                 self.instances[i].expecting.remove(&database);
                 if let Some(engine) = self.engine(i, database) {
@@ -714,7 +613,7 @@ impl World {
                         self.look(i, index_of(database));
                     }
                 }
-                self.answer(i, MS, 20 * MS, Event::Demoted { group });
+                self.answer_in_order(i, Worker::Copies, (MS, 20 * MS), Event::Demoted { group });
             }
             Action::Fence { .. } => {
                 let instance = &mut self.instances[i];
@@ -744,7 +643,8 @@ impl World {
                     self.at(i, 0, What::Tell(Box::new(Event::Hardened { database, lsn })));
                 }
                 let sync = self.instances[i].sync;
-                self.answer(i, sync, sync + 2 * MS, Event::Drained { group, ends });
+                let event = Event::Drained { group, ends };
+                self.answer_in_order(i, Worker::Copies, (sync, sync + 2 * MS), event);
             }
             Action::Undrain { .. } => self.instances[i].drained = false,
             Action::Release { database, writable } => self.release(i, database, writable),

@@ -28,30 +28,43 @@
 //! 10. Of real databases: a transaction that a client has prepared and left is in doubt on every primary whose log has it, until that log
 //!     decides about it, once; over crashes, cuts, failovers, checkpoints and seeding. Its rows are there when it has committed, not before.
 //!
-//! Worlds are of two kinds: those where operators decide (CLUSTER_TYPE = NONE), and clusters that heal themselves, with or
+//! Of two groups and a distributed one over them, each on its side:
+//!
+//! 11. A commit that a client was told is done is in the log of every later source, on whichever side, when the role was given up before
+//!     it was taken; and when it was taken by force, every one that the source's record then said the other side had.
+//! 12. What a forwarder acknowledges to the source, every member of its own set has hardened. Its side writes nothing itself: a place in
+//!     an epoch holds one block on both. A forced taker's lost commits are those and no others that were never on its side.
+//! 13. Two sides write at once only after a force; the older is fenced when it hears of it, and its copies wait for RESUME.
+//! 14. After the faults have stopped both sides are of one mind and whole, and all logs of both are equal.
+//!
+//! Worlds are of three kinds: those where operators decide (CLUSTER_TYPE = NONE), and clusters that heal themselves, with or
 //! without a witness, where machines die alone and together, hang, hear without being heard and the other way round, lose
 //! their disks or the end of a log, stall, and say that they are unfit; nodes are taken out and come back under load, and quorums
-//! are forced. In both kinds a disk may fail one operation: a process that cannot go on after that is started again.
+//! are forced; and pairs of groups of either kind, synchronous and asynchronous, between which the way is cut or long and operators change
+//! the roles over, as planned and after disasters. In all kinds a disk may fail one operation: a process that cannot go on after that is started again.
 //!
 //! ## Running it
-//! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many (`--cluster`: clusters; `--engine real`: real
-//! databases); a failing one is shrunk and printed as a script,
+//! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many (`--cluster`: clusters; `--pair`: pairs of groups; `--engine real`:
+//! real databases); a failing one is shrunk and printed as a script,
 //! which `--script FILE` replays (`--trace` shows every event and action). Scripts of bugs found are kept under
 //! `tests/scripts` and run with the ordinary tests. `tests/rules` holds one script for each rule of decision in a cluster,
 //! with the transcript it must have.
 //!
 //! ## Not modelled
 //! Threads (each call on a database runs to its end; so does a checkpoint, but for a power cut in its midst), real sockets,
-//! bit rot.
+//! bit rot. Of pairs: witnesses, members and databases that come and go, lost disks, forced quorums, and a distributed group that is dropped
+//! and made anew; connections between the sides are there whoever leads, where a server looks for the other's primary first.
 
 mod background;
 mod care;
 mod check;
+mod chronicle;
 mod copies;
 mod deed;
 mod engine;
 mod instance;
 mod numbers;
+mod pair;
 pub mod plan;
 mod real;
 mod shrink;

@@ -22,6 +22,9 @@ struct Args {
     /// Worlds of clusters that heal themselves; otherwise operators decide.
     #[arg(long)]
     cluster: bool,
+    /// Worlds of two groups and a distributed availability group over them.
+    #[arg(long)]
+    pair: bool,
     /// What the databases are: a log and sets of numbers, or whole databases.
     #[arg(long, value_enum, default_value_t = EngineKind::Numbers)]
     engine: EngineKind,
@@ -56,8 +59,11 @@ enum EngineKind {
 
 impl Args {
     fn plan(&self, seed: u64) -> Plan {
-        let plan =
-            if self.cluster { Plan::grow_cluster(seed, self.length) } else { Plan::grow(seed, self.length) };
+        let plan = match (self.pair, self.cluster) {
+            (true, _) => Plan::grow_pair(seed, self.length),
+            (false, true) => Plan::grow_cluster(seed, self.length),
+            (false, false) => Plan::grow(seed, self.length),
+        };
         if self.engine == EngineKind::Real { plan.with_real_databases() } else { plan }
     }
 }

@@ -2,7 +2,7 @@
 //! position, the base tree is a file with such a set. Quick, so that many worlds can be run.
 
 use crate::engine::{Commit, Content, Ground, Image, Trouble, read_file, write_file};
-use keel_base::env::Env;
+use keel_base::env::{Disk, Env};
 use keel_base::{Epoch, Lsn};
 use keel_log::segment::SEGMENT_BYTES_MIN;
 use keel_log::{Log, LogOptions, OpenFrom};
@@ -71,15 +71,7 @@ impl Numbers {
     ) -> Result<Numbers, Trouble> {
         let env = &ground.env;
         let disk = env.disk.as_ref();
-        if disk.exists(dir) {
-            if disk.exists(&dir.join("floor")) {
-                disk.remove(&dir.join("floor"))?;
-                disk.sync_dir(dir)?;
-            }
-            disk.remove_dir_all(dir)?;
-            disk.sync_dir(dir)?;
-            disk.sync_dir(&dir.join("log"))?;
-        }
+        Numbers::remove(disk, dir)?;
         let made =
             LogOptions { first_lsn: image.at, first_previous: Some(image.previous), ..options(log_id) };
         let log = Log::create(env, &dir.join("log"), made)?;
@@ -90,6 +82,20 @@ impl Numbers {
         write_file(disk, &dir.join("history"), &history)?;
         write_file(disk, &dir.join("floor"), &image.at.0.to_le_bytes())?;
         Ok(Numbers::around(log, env, dir, image.at, image.history.clone(), image.rows.clone()))
+    }
+
+    /// Throws a copy away: what is left of it after a power cut in the midst is none.
+    pub(crate) fn remove(disk: &dyn Disk, dir: &Path) -> Result<(), Trouble> {
+        if disk.exists(dir) {
+            if disk.exists(&dir.join("floor")) {
+                disk.remove(&dir.join("floor"))?;
+                disk.sync_dir(dir)?;
+            }
+            disk.remove_dir_all(dir)?;
+            disk.sync_dir(dir)?;
+            disk.sync_dir(&dir.join("log"))?;
+        }
+        Ok(())
     }
 
     /// Opens a copy after a restart; `None` when it was never whole.

@@ -4,6 +4,7 @@
 //! ```text
 //! world 3 1 force 7        instances, databases, whether forced failovers are among the operations, seed of the chances
 //!                          (`real` among them: whole databases; `cluster`, `witness`: a cluster that heals itself)
+//! pair 2 synchronous       the last two instances are a second group, the forwarder's side of a distributed availability group
 //! walls 5                  wall clocks jump about, by this seed; 0 or no such line: they go as time does
 //! lossy 20                 control and data frames lost, doubled or late: so many in a thousand
 //! 1200 crash 0 5           at 1200 ms: the power of instance 0 goes; 5 chooses what its disk keeps
@@ -11,6 +12,8 @@
 //! 2100 failover 1
 //! ```
 //! What follows a line `---` is not read: the transcript of a rule is kept there.
+
+mod grow_pair;
 
 use keel_base::env::sim::SplitMix;
 use std::fmt;
@@ -97,6 +100,26 @@ pub enum Op {
     Better(usize),
     /// It is fit again.
     Well(usize),
+    /// SET (ROLE = SECONDARY) of the distributed group, given to whoever leads a side.
+    Yield(usize),
+    /// FORCE_FAILOVER_ALLOW_DATA_LOSS of the distributed group, given to whoever leads a side. Where no loss is allowed: only when the
+    /// role was given up.
+    Take(usize),
+    /// Nothing gets from the first side to the second any more (1), back (2), both (3); everything does (0).
+    Apart(u8),
+    /// What goes between the sides takes so many milliseconds more.
+    Far(u64),
+    /// The modes of the distributed group's members: asynchronous (0), synchronous (1), and commits wait for the other side (2).
+    Pace(u8),
+}
+
+/// A second group, and a distributed availability group over the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Its instances: so many, the last ones.
+    pub second: usize,
+    /// Commits on the one side wait for the other, at first.
+    pub synchronous: bool,
 }
 
 /// A world and what is done to it.
@@ -110,6 +133,8 @@ pub struct Plan {
     pub force: bool,
     /// The group is one of a cluster, with automatic failover.
     pub cluster: bool,
+    /// The instances are those of two groups.
+    pub pair: Option<Pair>,
     /// One more instance that only votes.
     pub witness: bool,
     /// Its databases are real ones.
@@ -136,6 +161,7 @@ impl Plan {
             databases,
             force: dice.below(3) == 0,
             cluster: false,
+            pair: None,
             witness: false,
             chances: dice.next(),
             lossy: [0, 0, 5, 50][dice.below(4) as usize],
@@ -177,6 +203,7 @@ impl Plan {
             databases,
             force: dice.below(8) == 0,
             cluster: true,
+            pair: None,
             witness: dice.below(if instances % 2 == 0 { 2 } else { 6 }) == 0,
             chances: dice.next(),
             lossy: [0, 0, 5, 50][dice.below(4) as usize],
@@ -455,6 +482,7 @@ impl Plan {
             databases: 1,
             force: false,
             cluster: false,
+            pair: None,
             witness: false,
             chances: 1,
             lossy: 0,
@@ -488,6 +516,7 @@ impl Plan {
             }
             "lossy" => self.lossy = n(1)?,
             "walls" => self.walls = n(1)?,
+            "pair" => self.pair = Some(Pair { second: i(1)?, synchronous: *words.get(2)? == "synchronous" }),
             _ => {
                 let op = match *words.get(1)? {
                     "write" => Op::Write(i(2)?, n(3)? as u32),
@@ -528,6 +557,11 @@ impl Plan {
                     "sick" => Op::Sick(i(2)?),
                     "better" => Op::Better(i(2)?),
                     "well" => Op::Well(i(2)?),
+                    "yield" => Op::Yield(i(2)?),
+                    "take" => Op::Take(i(2)?),
+                    "apart" => Op::Apart(n(2)? as u8),
+                    "far" => Op::Far(n(2)?),
+                    "pace" => Op::Pace(n(2)? as u8),
                     _ => return None,
                 };
                 self.ops.push((n(0)?, op));
@@ -621,6 +655,11 @@ impl fmt::Display for Op {
             Op::Sick(i) => write!(f, "sick {i}"),
             Op::Better(i) => write!(f, "better {i}"),
             Op::Well(i) => write!(f, "well {i}"),
+            Op::Yield(side) => write!(f, "yield {side}"),
+            Op::Take(side) => write!(f, "take {side}"),
+            Op::Apart(ways) => write!(f, "apart {ways}"),
+            Op::Far(ms) => write!(f, "far {ms}"),
+            Op::Pace(pace) => write!(f, "pace {pace}"),
         }
     }
 }
@@ -633,6 +672,9 @@ impl fmt::Display for Plan {
         let real = word(self.real, "real ");
         let (instances, databases, chances) = (self.instances, self.databases, self.chances);
         writeln!(f, "world {instances} {databases} {force}{cluster}{witness}{real}{chances}")?;
+        if let Some(Pair { second, synchronous }) = self.pair {
+            writeln!(f, "pair {second} {}", if synchronous { "synchronous" } else { "asynchronous" })?;
+        }
         if self.walls != 0 {
             writeln!(f, "walls {}", self.walls)?;
         }

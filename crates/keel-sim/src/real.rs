@@ -187,13 +187,17 @@ impl Real {
         image: &RealImage,
     ) -> Result<Real, Trouble> {
         let unreadable = || Trouble::Broken("what a copy must know was damaged on the way".into());
-        Database::remove(node, dir)?;
+        Real::remove(node, dir)?;
         let info = SeedInfo::decode(&image.info).ok_or_else(unreadable)?;
         let sink = SeedSink::create(node, id_of(dir), dir, &info)?;
         for chunk in &image.chunks {
             sink.apply(&[chunk])?;
         }
         Real::around(ground, sink.finish(&db_options())?)
+    }
+
+    pub(crate) fn remove(node: &Arc<Instance>, dir: &Path) -> Result<(), Trouble> {
+        Ok(Database::remove(node, dir)?)
     }
 
     fn around(ground: &Ground, db: Arc<Database>) -> Result<Real, Trouble> {
@@ -700,8 +704,9 @@ impl Content for Real {
     }
 
     fn cut(&mut self, at: Lsn) -> Result<(), Trouble> {
-        // Sessions are ended before what they have seen is taken away.
+        // Sessions are ended before what they have seen is taken away, and so are those whose transactions outlived the role.
         self.reader = None;
+        self.open.clear();
         if at < self.db.store().stable() {
             self.met.push("rows cut that were seen");
         } else if at < self.db.applied() {

@@ -27,7 +27,7 @@ pub(crate) const MS: Micros = 1000;
 #[derive(Clone, Debug)]
 pub(crate) enum Frame {
     Control(Vec<u8>),
-    Block { database: GroupDatabaseId, session: SessionId, bytes: Vec<u8> },
+    Block { database: GroupDatabaseId, session: SessionId, bytes: Vec<u8>, agreed: Lsn },
     Commit { database: GroupDatabaseId, session: SessionId, agreed: Lsn },
     Ack { database: GroupDatabaseId, session: SessionId, positions: CopyPositions },
     Image { database: GroupDatabaseId, image: crate::engine::Image },
@@ -137,7 +137,7 @@ pub(crate) struct World {
     pub(crate) whole: bool,
     pub(crate) summary: Summary,
     pub(crate) trace: Option<Vec<String>>,
-    pub(crate) leaderless_since: Option<Micros>,
+    pub(crate) leaderless_since: [Option<Micros>; 2],
     /// Rounds of care with a primary since the faults stopped.
     pub(crate) rounds: u64,
     /// Something was written since the faults stopped.
@@ -148,14 +148,18 @@ pub(crate) struct World {
     pub(crate) ordered: std::collections::BTreeSet<CommandId>,
     /// The votes as last told.
     pub(crate) votes: String,
-    /// The newest configuration that any member of the cluster knows to be agreed.
-    pub(crate) agreed: Option<keel_cluster::GroupConfig>,
+    /// The newest configuration that any member of the cluster knows to be agreed; of each side.
+    pub(crate) agreed: [Option<keel_cluster::GroupConfig>; 2],
     /// The witness was asked for last at.
     pub(crate) witness_asked: Micros,
+    /// What goes between the sides takes so much more.
+    pub(crate) far: Micros,
+    /// The turn of the roles between the sides, since when nobody has had them, and what operators made of it.
+    pub(crate) vacancy: crate::pair::Vacancy,
 }
 
-/// The one group of a world.
-pub(crate) const GROUP: GroupId = GroupId(Uuid::from_u128(0xA6));
+/// The group of each side; most worlds have the first alone.
+pub(crate) const GROUPS: [GroupId; 2] = [GroupId(Uuid::from_u128(0xA6)), GroupId(Uuid::from_u128(0xB6))];
 const TICK: Micros = 100 * MS;
 /// Instances of a cluster notice things sooner.
 const TICK_CLUSTER: Micros = 50 * MS;
@@ -186,14 +190,16 @@ impl World {
             whole: false,
             summary: Summary::default(),
             trace: trace.then(Vec::new),
-            leaderless_since: None,
+            leaderless_since: [None, None],
             rounds: 0,
             wrote_since: false,
             story: None,
             ordered: Default::default(),
             votes: String::new(),
-            agreed: None,
+            agreed: [None, None],
             witness_asked: 0,
+            far: 0,
+            vacancy: crate::pair::Vacancy::default(),
             plan,
         };
         world.begin();
@@ -205,7 +211,9 @@ impl World {
             self.start(i);
             self.at(i, i as u64 * 7 * MS, What::Tick);
         }
-        self.create_group();
+        for side in 0..self.sides() {
+            self.create_group(side);
+        }
         self.at(0, 0, What::Care);
         let times: Vec<u64> = self.plan.ops.iter().map(|(at, _)| *at).collect();
         for (index, at) in times.into_iter().enumerate() {
@@ -383,7 +391,7 @@ impl World {
             _ => 1,
         };
         for _ in 0..copies {
-            let mut at = self.now + self.span(100, 2000);
+            let mut at = self.now + self.span(100, 2000) + self.way(from, to);
             let late = self.healing.is_none() && self.dice.below(1000) < self.plan.lossy;
             if late {
                 at += self.span(0, 300 * MS);

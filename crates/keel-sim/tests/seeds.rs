@@ -1,4 +1,4 @@
-//! Two thousand short worlds, some with real databases, every script of a bug that was found, and the transcript of every rule of decision.
+//! Two thousand short worlds, some with real databases, some of two groups, every script of a bug that was found, and the transcript of every rule of decision.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -28,6 +28,20 @@ const REACHED: [&str; 17] = [
     "fenced by a newer epoch",
     "suspended by a forced failover",
     "record not written",
+];
+
+/// What two hundred pairs of groups must reach.
+const PAIRS_REACH: [&str; 10] = [
+    "role given up to the other side",
+    "role taken that was given up",
+    "role taken by force",
+    "two sides are the source",
+    "suspended by a forced failover",
+    "log cut",
+    "failed over: closed",
+    "session timed out",
+    "power lost",
+    "ended by a failure of its disk",
 ];
 
 /// What five hundred clusters must reach.
@@ -83,6 +97,13 @@ fn real(seed: u64, length: u64) -> Plan {
     plan.with_real_databases()
 }
 
+/// One world of each kind.
+fn kinds(seed: u64) -> [Plan; 4] {
+    let [none, cluster, pair] =
+        [Plan::grow, Plan::grow_cluster, Plan::grow_pair].map(|grow| grow(seed, LENGTH));
+    [none, cluster, pair, real(seed, LENGTH)]
+}
+
 fn seeds(from: u64, count: u64, grow: fn(u64, u64) -> Plan, must_reach: &[&str]) {
     let mut reached = BTreeSet::new();
     for seed in from..from + count {
@@ -116,6 +137,16 @@ fn hundreds_more_clusters_heal_themselves() {
 }
 
 #[test]
+fn pairs_of_groups_keep_the_promises() {
+    seeds(1, 180, Plan::grow_pair, &PAIRS_REACH);
+}
+
+#[test]
+fn more_pairs_of_groups_keep_the_promises() {
+    seeds(1001, 180, Plan::grow_pair, &PAIRS_REACH);
+}
+
+#[test]
 fn real_databases_keep_the_promises() {
     seeds(1, 160, real, &REAL_REACH);
 }
@@ -129,7 +160,7 @@ fn more_real_databases_keep_the_promises() {
 #[test]
 fn a_world_is_the_same_whatever_its_wall_clocks_say() {
     for seed in 1..12 {
-        for plan in [Plan::grow(seed, LENGTH), Plan::grow_cluster(seed, LENGTH), real(seed, LENGTH)] {
+        for plan in kinds(seed) {
             let steady = Plan { walls: 0, ..plan.clone() };
             assert_ne!(plan, steady);
             assert_eq!(run(&plan), run(&steady), "{plan}");
@@ -176,7 +207,7 @@ fn what_was_found_once_stays_found() {
 
 #[test]
 fn a_world_is_the_same_every_time() {
-    for plan in [Plan::grow(7, LENGTH), Plan::grow_cluster(7, LENGTH), real(7, LENGTH), real(8, LENGTH)] {
+    for plan in kinds(7).into_iter().chain([real(8, LENGTH)]) {
         assert_eq!(run(&plan), run(&plan));
     }
 }
@@ -184,7 +215,7 @@ fn a_world_is_the_same_every_time() {
 #[test]
 fn a_plan_survives_its_text() {
     for seed in 1..50 {
-        for plan in [Plan::grow(seed, LENGTH), Plan::grow_cluster(seed, LENGTH), real(seed, LENGTH)] {
+        for plan in kinds(seed) {
             assert_eq!(Plan::parse(&plan.to_string()), Ok(plan));
         }
     }

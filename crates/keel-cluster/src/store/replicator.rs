@@ -119,6 +119,8 @@ impl Storage for Shelf {
 /// Something that waits for a record.
 struct Pending {
     ready: u64,
+    /// The term it is of.
+    term: u64,
     /// Position of the snapshot among it; 0: there is none.
     snapshot: u64,
     revision: u64,
@@ -170,6 +172,8 @@ pub(crate) struct Replicator {
     node: RawNode<Shelf>,
     pending: VecDeque<Pending>,
     revision: u64,
+    /// The term of the record on disk.
+    kept_term: u64,
     /// A record of this part is on disk.
     kept: bool,
     leader: u64,
@@ -231,6 +235,7 @@ impl Replicator {
         let (cluster, generation) = (record.cluster, record.generation);
         let mut made = Replicator::around(shelf, cluster, generation, record.raft, revision);
         made.contents = contents;
+        made.kept_term = made.node.store().hard.term;
         made.kept = true;
         Some(made)
     }
@@ -249,6 +254,7 @@ impl Replicator {
             node,
             pending: VecDeque::new(),
             revision,
+            kept_term: 0,
             kept: false,
             leader: 0,
             rank: 0,
@@ -316,6 +322,13 @@ impl Replicator {
     /// The position up to which the contents are.
     pub(crate) fn applied(&self) -> u64 {
         self.applied
+    }
+
+    /// The log has a change of the votes that is not applied.
+    pub(crate) fn votes_are_undecided(&self) -> bool {
+        let applied = self.applied();
+        let mut later = self.node.store().entries.iter().filter(|e| e.index > applied);
+        later.any(|e| e.get_entry_type() != EntryType::EntryNormal)
     }
 
     /// What this member has, whether agreed or not: for a forced quorum.
@@ -417,6 +430,7 @@ impl Replicator {
         while self.pending.front().is_some_and(|p| p.revision <= revision) {
             let done = self.pending.pop_front().expect("looked at just now");
             self.kept = true;
+            self.kept_term = self.kept_term.max(done.term);
             self.node.on_persist_ready(done.ready);
             if done.snapshot > 0 {
                 self.node.advance_apply_to(done.snapshot);
@@ -462,10 +476,9 @@ impl Replicator {
     /// Returns whether something must be written before its consequences are told.
     fn handle_ready(&mut self) -> bool {
         let mut ready = self.node.ready();
-        let messages = ready.take_messages();
+        let mut messages = ready.take_messages();
         let snapshots: Vec<u64> =
             messages.iter().filter(|m| m.get_msg_type() == MessageType::MsgSnapshot).map(|m| m.to).collect();
-        self.output.add(messages);
         let has_snapshot = !ready.snapshot().is_empty();
         if has_snapshot {
             let snapshot = ready.snapshot().clone();
@@ -491,7 +504,14 @@ impl Replicator {
         if let Some(hard) = ready.hs() {
             shelf.hard = hard.clone();
         }
-        let after = ready.take_persisted_messages();
+        // Who has the only vote leads without having asked for any, and speaks in a term that its disk does not know yet: it would
+        // begin the same one again after a power cut, and say other things in it.
+        let term = shelf.hard.term;
+        if term <= self.kept_term {
+            self.output.add(std::mem::take(&mut messages));
+        }
+        let mut after = messages;
+        after.extend(ready.take_persisted_messages());
         let number = ready.number();
         self.node.advance_append_async(ready);
         if !has_snapshot && self.pending.iter().all(|p| p.snapshot == 0) {
@@ -499,7 +519,8 @@ impl Replicator {
         }
         if must_write {
             let snapshot = if has_snapshot { self.applied } else { 0 };
-            self.pending.push_back(Pending { ready: number, snapshot, revision: u64::MAX, messages: after });
+            let revision = u64::MAX;
+            self.pending.push_back(Pending { ready: number, term, snapshot, revision, messages: after });
         } else if let Some(last) = self.pending.back_mut() {
             last.ready = number;
             last.messages.extend(after);
