@@ -117,7 +117,9 @@ impl DmlPlan {
         sink: &mut dyn RowSink,
     ) -> Result<RunInfo> {
         self.check_set_options(cx)?;
-        b.changed.iter_mut().for_each(|c| *c = ChangedRows::default());
+        if self.triggers {
+            b.changed.iter_mut().for_each(|c| *c = ChangedRows::default());
+        }
         self.begin_counts(b);
         let most = match cx.session.row_count_limit() {
             0 => u64::MAX,

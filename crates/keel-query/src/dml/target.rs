@@ -380,7 +380,7 @@ impl Target {
     pub fn begin(&self, b: &mut RowBuffers) {
         b.awaited.clear();
         b.guard = Guard::Row;
-        b.sums.begin(self.indexes.len(), self.table.columns.len(), self.parents.len());
+        b.sums.begin(self.indexes.len(), self.parents.len());
     }
 
     /// It has ended, well or not: the indexes' counters are told what it did.
@@ -397,7 +397,7 @@ impl Target {
             }
         }
         if let Some(uses) = &self.clustered.uses {
-            uses.table_changed(sums, self.table.columns.iter().map(|c| c.column_id), at);
+            uses.table_changed(sums, |i| self.table.columns[i].column_id, at);
         }
     }
 
@@ -586,9 +586,7 @@ impl Target {
         changed: &[usize],
         old_first: usize,
     ) -> Result<()> {
-        for column in changed {
-            b.sums.columns[*column] += 1;
-        }
+        b.sums.assigned(changed);
         if self.moves(changed) {
             let mut new_key = std::mem::take(&mut b.old_key);
             self.moved_key(cx, key, &mut new_key);
