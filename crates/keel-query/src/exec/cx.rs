@@ -219,6 +219,12 @@ impl<'a> Cx<'a> {
         self.rare.as_mut()?.io.as_mut()
     }
 
+    /// Whether the client may have to be told something at the end.
+    #[inline]
+    pub fn has_to_tell(&self) -> bool {
+        self.rare.is_some() || self.saw_null
+    }
+
     /// Takes the messages for the client.
     pub fn take_messages(&mut self) -> Vec<errors::Error> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.messages)).unwrap_or_default()
