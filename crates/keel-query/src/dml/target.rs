@@ -619,13 +619,13 @@ impl Target {
     /// What becomes of the stored row `old` when the columns in `changed` take their new slots' values. Columns added after
     /// the row was stored get their values now.
     fn patch_of(&self, cx: &Cx<'_>, b: &mut RowBuffers, old: &[u8], changed: &[usize]) {
+        let ordinal = |i: usize| usize::from(self.table.columns[i].ordinal);
+        let stored = row::count(old);
         b.patch.clear(self.width);
         if stored == self.width && changed.is_sorted_by_key(|i| ordinal(*i)) {
             changed.iter().for_each(|i| self.set_in_patch(cx, b, *i));
             return;
         }
-        let ordinal = |i: usize| usize::from(self.table.columns[i].ordinal);
-        let stored = row::count(old);
         let mut set: SmallVec<[usize; 16]> = SmallVec::from_slice(changed);
         if stored < self.width {
             let later = self.by_ordinal[stored..].iter().flatten();

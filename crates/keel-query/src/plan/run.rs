@@ -232,8 +232,8 @@ impl Plan {
         }
         let timed = cx.session.statistics_time().map(|cpu| (cpu, Instant::now()));
         let result = match &self.body {
-            Body::Query { output, .. } => query(&mut state, output, &mut cx, sink),
-            Body::Assign { targets, .. } => assign(&mut state, targets, &mut cx),
+            Body::Query { root, output } => query(&mut state, root, output, &mut cx, sink),
+            Body::Assign { root, targets } => assign(&mut state, root, targets, &mut cx),
             Body::Dml(dml) => dml.run(&mut state, &mut cx, sink),
         };
         let quiet = || self.guarded || !self.masked.is_empty() && !cx.session.sees(&self.masked);
@@ -310,11 +310,24 @@ pub(crate) fn subquery_states(
         .collect()
 }
 
-fn query(state: &mut State, output: &[usize], cx: &mut Cx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
-    let limit = match cx.session.row_count_limit() {
+/// Rows that a statement takes of its operators: as many as come, but for SET ROWCOUNT.
+#[inline]
+pub(crate) fn rows_wanted(root: &Node, cx: &Cx<'_>) -> u64 {
+    match cx.session.row_count_limit() {
+        _ if root.is_single() => 1,
         0 => u64::MAX,
         n => n,
-    };
+    }
+}
+
+fn query(
+    state: &mut State,
+    root: &Node,
+    output: &[usize],
+    cx: &mut Cx<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<RunInfo> {
+    let limit = rows_wanted(root, cx);
     let mut rows = 0;
     state.root.open(cx)?;
     while rows < limit && state.root.next(cx)? {
@@ -328,11 +341,8 @@ fn query(state: &mut State, output: &[usize], cx: &mut Cx<'_>, sink: &mut dyn Ro
     Ok(RunInfo { rows, identity: None })
 }
 
-fn assign(state: &mut State, targets: &[(usize, Code)], cx: &mut Cx<'_>) -> Result<RunInfo> {
-    let limit = match cx.session.row_count_limit() {
-        0 => u64::MAX,
-        n => n,
-    };
+fn assign(state: &mut State, root: &Node, targets: &[(usize, Code)], cx: &mut Cx<'_>) -> Result<RunInfo> {
+    let limit = rows_wanted(root, cx);
     let mut rows = 0;
     state.root.open(cx)?;
     while rows < limit && state.root.next(cx)? {
