@@ -178,18 +178,18 @@ impl IndexUse {
         }
     }
 
-    /// Adds a statement's changes of a table to those of its own tree; `columns` are the ids of its columns.
-    pub(crate) fn table_changed(&self, sums: &Sums, columns: impl Iterator<Item = i32>, at: i64) {
+    /// Adds a statement's changes of a table to those of its own tree; `id_of` gives the id of the column at a position.
+    pub(crate) fn table_changed(&self, sums: &Sums, id_of: impl Fn(usize) -> i32, at: i64) {
         let own = sums.entries.first().copied().unwrap_or_default();
-        if own == Entries::default() && sums.row_locks == 0 && sums.columns.iter().all(|n| *n == 0) {
+        if own == Entries::default() && sums.row_locks == 0 && sums.columns.is_empty() {
             return;
         }
         let mut part = self.part();
         part.changed(&own, at);
         part.locked(sums.row_locks, sums.lock_waits);
         part.rows_changed += (own.inserted + own.deleted).saturating_sub(2 * sums.moved);
-        for (id, n) in columns.zip(&sums.columns).filter(|(_, n)| **n > 0) {
-            part.column_changed(id, *n);
+        for (column, n) in &sums.columns {
+            part.column_changed(id_of(*column), *n);
         }
     }
 
@@ -295,8 +295,8 @@ pub(crate) struct Sums {
     pub entries: SmallVec<[Entries; 4]>,
     /// Rows that were moved to another key: they went and came, and are the same.
     pub moved: u64,
-    /// Rows in which a column was assigned, by position.
-    pub columns: SmallVec<[u64; 16]>,
+    /// Positions of the columns that were assigned, and in how many rows.
+    pub columns: SmallVec<[(usize, u64); 8]>,
     /// Rows looked up for each foreign key.
     pub parents: SmallVec<[u64; 4]>,
     /// Row locks of the table's own tree.
@@ -306,18 +306,42 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Nothing so far, for a table of so many other indexes, columns and foreign keys.
-    pub fn begin(&mut self, indexes: usize, columns: usize, parents: usize) {
-        self.entries.clear();
-        self.entries.resize(indexes + 1, Entries::default());
+    /// Nothing so far, for a table of so many other indexes and foreign keys.
+    pub fn begin(&mut self, indexes: usize, parents: usize) {
+        zeros(&mut self.entries, indexes + 1);
         self.moved = 0;
         self.row_locks = 0;
         self.lock_waits = LockWaits::default();
         self.columns.clear();
-        self.columns.resize(columns, 0);
-        self.parents.clear();
-        self.parents.resize(parents, 0);
+        zeros(&mut self.parents, parents);
     }
+
+    /// A row in which these columns were assigned.
+    pub fn assigned(&mut self, columns: &[usize]) {
+        if self.columns.is_empty() {
+            self.columns.extend(columns.iter().map(|column| (*column, 1)));
+            return;
+        }
+        for (at, column) in columns.iter().enumerate() {
+            // All rows of a statement have the same columns assigned, but for MERGE.
+            let place = match self.columns.get(at) {
+                Some((known, _)) if known == column => Some(at),
+                _ => self.columns.iter().position(|(known, _)| known == column),
+            };
+            match place {
+                Some(place) => self.columns[place].1 += 1,
+                None => self.columns.push((*column, 1)),
+            }
+        }
+    }
+}
+
+/// So many sums of nothing: mostly as many as the execution before had.
+fn zeros<A: smallvec::Array<Item: Clone + Default>>(sums: &mut SmallVec<A>, len: usize) {
+    if sums.len() != len {
+        sums.resize(len, A::Item::default());
+    }
+    sums.fill(A::Item::default());
 }
 
 /// How the trees of a database were read.
@@ -399,7 +423,7 @@ mod tests {
         let updated = assigned[0].max(assigned[1]);
         Sums {
             entries: [Entries { inserted, updated, ..Entries::default() }].into_iter().collect(),
-            columns: assigned.into_iter().collect(),
+            columns: assigned.into_iter().enumerate().collect(),
             row_locks: inserted + updated,
             ..Sums::default()
         }
@@ -409,19 +433,28 @@ mod tests {
     fn changes_are_of_rows_and_of_a_column() {
         let counters = UsageCounters::default();
         let own = counters.of(TreeId(7));
-        own.table_changed(&statement(10, [0, 0]), [2, 4].into_iter(), 1);
+        own.table_changed(&statement(10, [0, 0]), |at| [2, 4][at], 1);
         let before = counters.of(TreeId(7)).changes();
-        own.table_changed(&statement(3, [5, 0]), [2, 4].into_iter(), 2);
+        own.table_changed(&statement(3, [5, 0]), |at| [2, 4][at], 2);
         let after = own.changes();
         assert_eq!([1, 2, 4, 9].map(|column| after.since(&before, column)), [3, 8, 3, 3]);
         assert_eq!(before.since(&after, 2), 0);
     }
 
     #[test]
+    fn columns_are_counted_by_the_rows_that_assign_them() {
+        let mut sums = Sums::default();
+        [&[3, 1][..], &[3, 1], &[1, 5]].into_iter().for_each(|columns| sums.assigned(columns));
+        assert_eq!(sums.columns[..], [(3, 2), (1, 3), (5, 1)]);
+        sums.begin(0, 0);
+        assert!(sums.columns.is_empty());
+    }
+
+    #[test]
     fn a_statement_that_changed_nothing_is_no_update() {
         let index = IndexUse::default();
         index.changed(&Entries::default(), 5);
-        index.table_changed(&statement(0, [0, 0]), [2, 4].into_iter(), 5);
+        index.table_changed(&statement(0, [0, 0]), |at| [2, 4][at], 5);
         assert_eq!((index.uses().updates.count(), index.uses().updates.last()), (0, None));
         index.changed(&Entries { inserted: 2, ..Entries::default() }, 6);
         assert_eq!((index.uses().updates.count(), index.uses().updates.last()), (1, Some(6)));
@@ -438,7 +471,7 @@ mod tests {
                     let reads = Reads { began: at, points: 3, row_locks: 2, ..Reads::default() };
                     index.read(&reads, true);
                     index.fetched(&reads);
-                    index.table_changed(&statement(1, [1, 1]), [2, 4].into_iter(), at);
+                    index.table_changed(&statement(1, [1, 1]), |at| [2, 4][at], at);
                 });
             }
         });

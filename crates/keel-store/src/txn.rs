@@ -114,6 +114,10 @@ unsafe impl Send for WriteSet {}
 // SAFETY: shared access reads only.
 unsafe impl Sync for WriteSet {}
 
+/// Changes of a transaction of ordinary size, and trees that it changes, so that the lists of them are allocated once.
+const UNDO_FIRST: usize = 16;
+const TREES_FIRST: usize = 8;
+
 impl WriteSet {
     /// The write set of a new transaction.
     #[must_use]
@@ -124,7 +128,8 @@ impl WriteSet {
     /// A (further) write set under a given status: redo workers share a streaming transaction.
     #[must_use]
     pub fn with_status(status: Arc<TxnStatus>) -> WriteSet {
-        WriteSet { status, undo: Vec::new(), trees: Vec::new(), marks: Vec::new(), bytes_written: 0 }
+        let (undo, trees) = (Vec::with_capacity(UNDO_FIRST), Vec::with_capacity(TREES_FIRST));
+        WriteSet { status, undo, trees, marks: Vec::new(), bytes_written: 0 }
     }
 
     /// The status that decides about this set.

@@ -16,7 +16,7 @@ use crate::exec::access::decode_into;
 use crate::exec::basic::same_values;
 use crate::exec::cx::Cx;
 use crate::exec::{Operator, restore, save};
-use crate::plan::run::State;
+use crate::plan::run::{State, rows_wanted};
 use hashbrown::HashSet;
 use keel_node::{LockMode, RowRef};
 use keel_types::Value;
@@ -117,12 +117,11 @@ impl DmlPlan {
         sink: &mut dyn RowSink,
     ) -> Result<RunInfo> {
         self.check_set_options(cx)?;
-        b.changed.iter_mut().for_each(|c| *c = ChangedRows::default());
+        if self.triggers {
+            b.changed.iter_mut().for_each(|c| *c = ChangedRows::default());
+        }
         self.begin_counts(b);
-        let most = match cx.session.row_count_limit() {
-            0 => u64::MAX,
-            rows => rows,
-        };
+        let most = rows_wanted(&self.source, cx);
         let mut run = Run { plan: self, b, row, sink, info: RunInfo::default(), most, gone: Vec::new() };
         let result = run.all(source, cx);
         let info = run.info;
@@ -217,7 +216,7 @@ struct Run<'r> {
     row: &'r mut Vec<Value>,
     sink: &'r mut dyn RowSink,
     info: RunInfo,
-    /// SET ROWCOUNT: so many rows are changed, and no more.
+    /// So many rows are changed, and no more: SET ROWCOUNT, or there is one at most.
     most: u64,
     /// Keys that were referred to, maybe, and are gone: looked after at the end.
     gone: Vec<(&'r Child, Vec<Value>)>,

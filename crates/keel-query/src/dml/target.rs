@@ -380,7 +380,7 @@ impl Target {
     pub fn begin(&self, b: &mut RowBuffers) {
         b.awaited.clear();
         b.guard = Guard::Row;
-        b.sums.begin(self.indexes.len(), self.table.columns.len(), self.parents.len());
+        b.sums.begin(self.indexes.len(), self.parents.len());
     }
 
     /// It has ended, well or not: the indexes' counters are told what it did.
@@ -397,7 +397,7 @@ impl Target {
             }
         }
         if let Some(uses) = &self.clustered.uses {
-            uses.table_changed(sums, self.table.columns.iter().map(|c| c.column_id), at);
+            uses.table_changed(sums, |i| self.table.columns[i].column_id, at);
         }
     }
 
@@ -586,9 +586,7 @@ impl Target {
         changed: &[usize],
         old_first: usize,
     ) -> Result<()> {
-        for column in changed {
-            b.sums.columns[*column] += 1;
-        }
+        b.sums.assigned(changed);
         if self.moves(changed) {
             let mut new_key = std::mem::take(&mut b.old_key);
             self.moved_key(cx, key, &mut new_key);
@@ -621,28 +619,38 @@ impl Target {
     /// What becomes of the stored row `old` when the columns in `changed` take their new slots' values. Columns added after
     /// the row was stored get their values now.
     fn patch_of(&self, cx: &Cx<'_>, b: &mut RowBuffers, old: &[u8], changed: &[usize]) {
-        let ordinal = |i: &usize| usize::from(self.table.columns[*i].ordinal);
+        let ordinal = |i: usize| usize::from(self.table.columns[i].ordinal);
         let stored = row::count(old);
+        b.patch.clear(self.width);
+        if stored == self.width && changed.is_sorted_by_key(|i| ordinal(*i)) {
+            changed.iter().for_each(|i| self.set_in_patch(cx, b, *i));
+            return;
+        }
         let mut set: SmallVec<[usize; 16]> = SmallVec::from_slice(changed);
         if stored < self.width {
             let later = self.by_ordinal[stored..].iter().flatten();
             set.extend(later.copied().filter(|i| !changed.contains(i)));
         }
-        set.sort_unstable_by_key(ordinal);
-        b.patch.clear(self.width);
-        for i in &set {
-            let column = &self.table.columns[*i];
-            if !changed.contains(i) {
-                b.patch.set(ordinal(i), column.missing_value.as_deref());
-                continue;
+        set.sort_unstable_by_key(|i| ordinal(*i));
+        for i in set {
+            if changed.contains(&i) {
+                self.set_in_patch(cx, b, i);
+            } else {
+                b.patch.set(ordinal(i), self.table.columns[i].missing_value.as_deref());
             }
-            match &cx.slots[self.new_first + i] {
-                Value::Null => b.patch.set(ordinal(i), None),
-                v => {
-                    b.column.clear();
-                    column::encode(v, &column.ty, &mut b.column);
-                    b.patch.set(ordinal(i), Some(&b.column));
-                }
+        }
+    }
+
+    /// The column takes its new slot's value.
+    fn set_in_patch(&self, cx: &Cx<'_>, b: &mut RowBuffers, i: usize) {
+        let column = &self.table.columns[i];
+        let ordinal = usize::from(column.ordinal);
+        match &cx.slots[self.new_first + i] {
+            Value::Null => b.patch.set(ordinal, None),
+            v => {
+                b.column.clear();
+                column::encode(v, &column.ty, &mut b.column);
+                b.patch.set(ordinal, Some(&b.column));
             }
         }
     }

@@ -57,6 +57,8 @@ pub struct Cx<'a> {
     /// The row of which expressions decode columns themselves.
     pub late_row: Option<keel_node::RowRef>,
     views: SmallVec<[(DatabaseId, Option<Isolation>, ReadView); 1]>,
+    /// Results of calls that are made once for all rows, by the address of the call.
+    once: SmallVec<[(usize, Value); 1]>,
     until_cancel_check: u32,
     memory: usize,
     /// Bytes taken from the instance's pool.
@@ -73,8 +75,6 @@ pub struct Rare {
     pub shared: Vec<Option<SharedRows>>,
     /// Counters of SET STATISTICS IO, when it is on.
     pub io: Option<IoCounters>,
-    /// Results of calls that are made once for all rows, by the address of the call.
-    pub once: Vec<(usize, Value)>,
     /// Messages to hand to the client at the end (8153, 3604), without duplicates.
     pub messages: Vec<errors::Error>,
     /// What the session's resource pool has for the statement, once it has asked for memory.
@@ -148,6 +148,7 @@ impl<'a> Cx<'a> {
             target_row: None,
             late_row: None,
             views: SmallVec::new(),
+            once: SmallVec::new(),
             until_cancel_check: CANCEL_INTERVAL,
             memory: 0,
             granted: 0,
@@ -169,6 +170,8 @@ impl<'a> Cx<'a> {
             || self.late_row.is_some()
             || !self.views.is_empty()
             || self.views.spilled()
+            || !self.once.is_empty()
+            || self.once.spilled()
             || self.rare.is_some()
     }
 
@@ -178,14 +181,20 @@ impl<'a> Cx<'a> {
         call: usize,
         compute: impl FnOnce(&dyn SessionInfo) -> Result<Value>,
     ) -> Result<Value> {
-        let session = self.session;
-        let made = &mut self.rare().once;
-        if let Some((_, value)) = made.iter().find(|(at, _)| *at == call) {
+        if let Some((_, value)) = self.once.iter().find(|(at, _)| *at == call) {
             return Ok(value.clone());
         }
-        let value = compute(session)?;
-        made.push((call, value.clone()));
+        let value = compute(self.session)?;
+        self.once.push((call, value.clone()));
         Ok(value)
+    }
+
+    /// No more rows come: the results of such calls go.
+    #[inline]
+    pub fn forget_once(&mut self) {
+        if !self.once.is_empty() {
+            self.once.clear();
+        }
     }
 
     /// What few executions have.
@@ -208,6 +217,12 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn io(&mut self) -> Option<&mut IoCounters> {
         self.rare.as_mut()?.io.as_mut()
+    }
+
+    /// Whether the client may have to be told something at the end.
+    #[inline]
+    pub fn has_to_tell(&self) -> bool {
+        self.rare.is_some() || self.saw_null
     }
 
     /// Takes the messages for the client.

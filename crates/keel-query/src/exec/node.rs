@@ -567,6 +567,17 @@ impl Node {
         matches!(&self.op, Op::Gather(gather) if gather.slots.is_none())
     }
 
+    /// Whether it gives one row at most, so that nobody has to ask for a second: a row by its whole key, or a sum of all rows.
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        match &self.op {
+            Op::Access(n) => matches!(n.bounds, Bounds::Point(_) | Bounds::Row(_)),
+            Op::Filter(n) => n.input.is_single(),
+            Op::Aggregate(n) => n.scalar && n.groups.is_empty() && n.sets.is_none(),
+            _ => false,
+        }
+    }
+
     /// What it reads from.
     #[must_use]
     pub fn inputs(&self) -> SmallVec<[&Node; 2]> {

@@ -262,6 +262,7 @@ impl CompiledExpr {
         }
     }
     /// Its value now.
+    #[inline]
     pub fn eval(&self, ctx: &mut ExecCtx<'_>) -> Result<Value> {
         match &self.code {
             Code::Const(v) => return Ok(v.clone()),
@@ -272,6 +273,7 @@ impl CompiledExpr {
             // Moving it costs as much as taking it apart.
             let mut cx = ManuallyDrop::new(Cx::new(ctx, Vec::new()));
             let value = self.code.eval(&mut cx);
+            cx.forget_once();
             if cx.is_touched() {
                 end(ManuallyDrop::into_inner(cx));
             }
@@ -305,6 +307,7 @@ impl CompiledCondition {
         if self.subplans.is_empty() {
             let mut cx = ManuallyDrop::new(Cx::new(ctx, Vec::new()));
             let holds = self.pred.test(&mut cx);
+            cx.forget_once();
             if cx.is_touched() {
                 end(ManuallyDrop::into_inner(cx));
             }

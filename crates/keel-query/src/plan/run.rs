@@ -23,6 +23,7 @@ use keel_parser::ast;
 use keel_types::Value;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// States kept in each part; more sessions than that running one plan at once allocate their own.
 const PART_MAX: usize = 4;
@@ -229,10 +230,10 @@ impl Plan {
         if let Some(parallel) = &self.parallel {
             cx.rare().together = Some(Box::new(Together::of(parallel)));
         }
-        let timed = cx.session.statistics_time().map(|cpu| (cpu, std::time::Instant::now()));
+        let timed = cx.session.statistics_time().map(|cpu| (cpu, Instant::now()));
         let result = match &self.body {
-            Body::Query { output, .. } => query(&mut state, output, &mut cx, sink),
-            Body::Assign { targets, .. } => assign(&mut state, targets, &mut cx),
+            Body::Query { root, output } => query(&mut state, root, output, &mut cx, sink),
+            Body::Assign { root, targets } => assign(&mut state, root, targets, &mut cx),
             Body::Dml(dml) => dml.run(&mut state, &mut cx, sink),
         };
         let quiet = || self.guarded || !self.masked.is_empty() && !cx.session.sees(&self.masked);
@@ -241,8 +242,20 @@ impl Plan {
             result => result,
         };
         state.close(&mut cx);
+        if cx.has_to_tell() || timed.is_some() {
+            self.tell(&mut cx, timed, sink);
+        }
+        state.slots = std::mem::take(&mut cx.slots);
+        state.subqueries = std::mem::take(&mut cx.subqueries);
+        state.target_key = std::mem::take(&mut cx.target_key);
+        (result, state)
+    }
+
+    /// Tells the client, behind its rows, what an execution has to say.
+    #[cold]
+    fn tell(&self, cx: &mut Cx<'_>, timed: Option<(Duration, Instant)>, sink: &mut dyn RowSink) {
         cx.absorb_late();
-        aggregate::null_warning(&mut cx);
+        aggregate::null_warning(cx);
         for message in cx.take_messages() {
             sink.message(&message);
         }
@@ -260,10 +273,6 @@ impl Plan {
         if self.parallel.is_some() {
             cx.session.note_degree(1);
         }
-        state.slots = std::mem::take(&mut cx.slots);
-        state.subqueries = std::mem::take(&mut cx.subqueries);
-        state.target_key = std::mem::take(&mut cx.target_key);
-        (result, state)
     }
 
     fn new_state(&self, counts: Option<&Counts>) -> State {
@@ -301,11 +310,24 @@ pub(crate) fn subquery_states(
         .collect()
 }
 
-fn query(state: &mut State, output: &[usize], cx: &mut Cx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
-    let limit = match cx.session.row_count_limit() {
+/// Rows that a statement takes of its operators: as many as come, but for SET ROWCOUNT.
+#[inline]
+pub(crate) fn rows_wanted(root: &Node, cx: &Cx<'_>) -> u64 {
+    match cx.session.row_count_limit() {
+        _ if root.is_single() => 1,
         0 => u64::MAX,
         n => n,
-    };
+    }
+}
+
+fn query(
+    state: &mut State,
+    root: &Node,
+    output: &[usize],
+    cx: &mut Cx<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<RunInfo> {
+    let limit = rows_wanted(root, cx);
     let mut rows = 0;
     state.root.open(cx)?;
     while rows < limit && state.root.next(cx)? {
@@ -319,11 +341,8 @@ fn query(state: &mut State, output: &[usize], cx: &mut Cx<'_>, sink: &mut dyn Ro
     Ok(RunInfo { rows, identity: None })
 }
 
-fn assign(state: &mut State, targets: &[(usize, Code)], cx: &mut Cx<'_>) -> Result<RunInfo> {
-    let limit = match cx.session.row_count_limit() {
-        0 => u64::MAX,
-        n => n,
-    };
+fn assign(state: &mut State, root: &Node, targets: &[(usize, Code)], cx: &mut Cx<'_>) -> Result<RunInfo> {
+    let limit = rows_wanted(root, cx);
     let mut rows = 0;
     state.root.open(cx)?;
     while rows < limit && state.root.next(cx)? {

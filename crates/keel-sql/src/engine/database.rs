@@ -365,6 +365,7 @@ impl DatabaseEntry {
 
     /// Reads the catalog again after a change of role, and after redo has changed it: who becomes primary must not hand out
     /// numbers that the last one did.
+    #[inline]
     fn follow_role(&self) {
         let role = self.store.role() as u8;
         if self.role_seen.load(Ordering::Acquire) != role
@@ -451,6 +452,7 @@ impl DatabaseEntry {
 
     /// The version of the published catalog: one load, for plan validation.
     #[must_use]
+    #[inline]
     pub fn version(&self) -> u64 {
         self.follow_role();
         self.version.load(Ordering::Acquire)

@@ -379,7 +379,7 @@ impl Links {
             return Ok(Outside::default());
         }
         let branches = std::mem::take(&mut *self.branches.lock());
-        let outside = Outside { links: Arc::clone(self), all: branches.all, pending: Vec::new() };
+        let outside = Outside { links: Some(Arc::clone(self)), all: branches.all, pending: Vec::new() };
         if branches.doomed || outside.all.iter().any(|b| b.lost || b.work.is_none()) {
             return Err(errors::distributed_cancelled());
         }
@@ -419,12 +419,19 @@ fn ask(link: &mut dyn Link, request: &Request<'_>) -> std::result::Result<(), St
 /// The branches of a transaction that is being committed. Dropped before it is decided they are rolled back.
 #[derive(Default)]
 pub(crate) struct Outside {
-    links: Arc<Links>,
+    /// Where their connections go afterwards; `None` without branches.
+    links: Option<Arc<Links>>,
     all: Vec<Branch>,
     pending: Vec<PendingBranch>,
 }
 
 impl Outside {
+    fn keep_links(&self, branch: Branch, usable: bool) {
+        if let Some(links) = &self.links {
+            links.keep_links(branch, usable);
+        }
+    }
+
     /// Whether there are any.
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
@@ -442,7 +449,7 @@ impl Outside {
         }
         let verdict = said(&mut *branch.control, "commit", &branch.xid, Some(ONE_PHASE));
         let done = verdict.is_ok_and(|verdict| verdict.status == 0);
-        self.links.keep_links(branch, done);
+        self.keep_links(branch, done);
         if done { Ok(()) } else { Err(errors::distributed_cancelled()) }
     }
 
@@ -473,7 +480,7 @@ impl Outside {
                 Ok(0) => prepared.push((branch, false)),
                 Ok(READ_ONLY) => {
                     self.told(engine, &branch.xid);
-                    self.links.keep_links(branch, true);
+                    self.keep_links(branch, true);
                 }
                 _ => prepared.push((branch, true)),
             }
@@ -490,7 +497,7 @@ impl Outside {
             if done {
                 self.told(engine, &branch.xid);
             }
-            self.links.keep_links(branch, done);
+            self.keep_links(branch, done);
         }
         self.pending.is_empty()
     }
@@ -511,7 +518,9 @@ impl Outside {
 
 impl Drop for Outside {
     fn drop(&mut self) {
-        self.links.undo(std::mem::take(&mut self.all));
+        if let Some(links) = &self.links {
+            links.undo(std::mem::take(&mut self.all));
+        }
     }
 }
 

@@ -23,7 +23,7 @@ mod variables;
 pub use lower::{ModuleShape, lower_batch, lower_module};
 pub use slots::Variables;
 pub use stats::{RunCost, RunStats, Total};
-pub use unit::{Compiled, CompiledCode, Dependencies, InUse, Need, Unit, UnitSource};
+pub use unit::{Compiled, CompiledCode, Dependencies, InUse, Need, Standing, Unit, UnitSource};
 
 use keel_base::DatabaseId;
 use keel_parser::ast;

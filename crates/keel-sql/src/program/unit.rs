@@ -35,6 +35,33 @@ pub struct Dependencies {
     pub remote: Option<(u64, std::time::Instant)>,
 }
 
+/// What has to be as it was for a compiled form to be good: what nearly all depend on, so that an execution has one thing to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing, whoever executes it: an expression of variables and constants.
+    Always,
+    /// The catalog of this database, which has this version.
+    While(DatabaseId, u64),
+    /// All of its dependencies.
+    Otherwise,
+}
+
+impl Dependencies {
+    /// What has to be looked at before something is executed that was compiled against these and takes such permissions.
+    #[must_use]
+    pub fn standing(&self, needs: &[Need]) -> Standing {
+        let Dependencies { current, context, catalogs, objects, temporary, remote } = self;
+        if current.is_some() || context.is_some() || !temporary.is_empty() || remote.is_some() {
+            return Standing::Otherwise;
+        }
+        match catalogs[..] {
+            [] if objects.is_empty() && needs.is_empty() => Standing::Always,
+            [(database, version)] => Standing::While(database, version),
+            _ => Standing::Otherwise,
+        }
+    }
+}
+
 /// A permission that a statement needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -78,6 +105,8 @@ pub struct Compiled {
     pub code: CompiledCode,
     /// What it depends on.
     pub dependencies: Dependencies,
+    /// What of that has to be looked at each time.
+    pub standing: Standing,
     /// The columns it returns, as the client is told.
     pub columns: Vec<crate::sink::ColumnMeta>,
     /// What whoever executes it must be allowed to do.
@@ -97,19 +126,6 @@ impl Compiled {
     #[must_use]
     pub fn first_seen_us(&self) -> u64 {
         if self.counted.swap(true, Ordering::Relaxed) { 0 } else { u64::from(self.took_us.max(1)) }
-    }
-
-    /// Whether it holds whatever happens to any catalog and whoever executes it: an expression of variables and constants.
-    #[must_use]
-    pub fn is_independent(&self) -> bool {
-        let Dependencies { current, context, catalogs, objects, temporary, remote } = &self.dependencies;
-        current.is_none()
-            && context.is_none()
-            && catalogs.is_empty()
-            && objects.is_empty()
-            && temporary.is_empty()
-            && remote.is_none()
-            && self.needs.is_empty()
     }
 }
 

@@ -6,7 +6,9 @@ use crate::catalog::Named;
 use crate::engine::TABLE_VARIABLES;
 use crate::errors;
 use crate::program::lower::CAPTURED_ROWS;
-use crate::program::{Call, Compiled, CompiledCode, Dependencies, InUse, Need, Program, Unit, UnitSource};
+use crate::program::{
+    Call, Compiled, CompiledCode, Dependencies, InUse, Need, Program, Standing, Unit, UnitSource,
+};
 use crate::session::info::{Info, Pending, RowSet};
 use crate::session::options::Switches;
 use crate::session::scope::Scope;
@@ -33,15 +35,24 @@ impl Runner<'_> {
         frame: &Frame,
         unit: &'u Unit,
     ) -> Result<InUse<'u>> {
-        // Where USE cannot come in between (see `find_unit`), and nothing else can.
-        if program.identity.object_id != 0
+        if !self.reads_otherwise(program)
             && let Some(compiled) = unit.kept()
-            && compiled.is_independent()
-            && self.info.on(Switches::CONCAT_NULL)
         {
-            return Ok(InUse::Kept(compiled));
+            match compiled.standing {
+                Standing::Always => return Ok(InUse::Kept(compiled)),
+                Standing::While(database, version) if self.info.catalog_version(database) == version => {
+                    return self.permitted(program, InUse::Kept(compiled));
+                }
+                _ => {}
+            }
         }
         let compiled = self.find_unit(program, frame, unit)?;
+        self.permitted(program, compiled)
+    }
+
+    /// A compiled form that holds still, for who may execute it.
+    #[inline]
+    fn permitted<'u>(&mut self, program: &Program, compiled: InUse<'u>) -> Result<InUse<'u>> {
         self.permit(program, &compiled.needs, &compiled.answered)?;
         self.txns.as_dyn().check_unchanged(&compiled.dependencies.objects)?;
         Ok(compiled)
@@ -780,6 +791,16 @@ fn compiled(
     targets: Vec<(DatabaseId, ObjectId)>,
     needs: Vec<Need>,
 ) -> Compiled {
-    let answered = scope.answered.take();
-    Compiled { code, dependencies, columns, needs, answered, took_us: 0, counted: false.into(), targets }
+    let (answered, standing) = (scope.answered.take(), dependencies.standing(&needs));
+    Compiled {
+        code,
+        dependencies,
+        standing,
+        columns,
+        needs,
+        answered,
+        took_us: 0,
+        counted: false.into(),
+        targets,
+    }
 }

@@ -431,6 +431,7 @@ impl Info {
 
     /// The version of [`Info::picture`] without making it.
     #[must_use]
+    #[inline]
     pub fn catalog_version(&self, database: DatabaseId) -> u64 {
         let overlays = self.overlays.borrow();
         if let Some((entry, overlay)) = overlays.iter().find(|(e, o)| e.id == database && !o.is_empty()) {

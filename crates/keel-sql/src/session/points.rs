@@ -31,6 +31,7 @@ struct Point {
 impl Points {
     /// Does something with the transaction's point in a database, taken now when there is none; `None` when the database is
     /// not a copy.
+    #[inline]
     fn with<T>(&self, entry: &Arc<DatabaseEntry>, use_it: impl FnOnce(&Point) -> T) -> Option<T> {
         if !self.any() && !entry.is_copy() {
             return None;
@@ -58,6 +59,7 @@ impl Points {
     }
 
     /// The version of that catalog.
+    #[inline]
     pub fn version(&self, entry: &Arc<DatabaseEntry>) -> Option<u64> {
         self.with(entry, |point| point.picture.version())
     }

@@ -96,6 +96,9 @@ impl Cancel for OwnerShared {
 const LOOKS_BEFORE_QUEUEING: usize = 4;
 const SPINS_PER_LOOK: usize = 8;
 
+/// Locks of a transaction of ordinary size, so that the list of them is allocated once.
+const PLACES_FIRST: usize = 32;
+
 /// A place in the lock table where the owner holds something.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place {
@@ -379,6 +382,9 @@ impl LockOwner {
         }
         match asked {
             Asked::New(head) => {
+                if held.places.is_empty() {
+                    held.places.reserve(PLACES_FIRST);
+                }
                 held.places.push(place(head));
                 return Ok((place(head), Granted::New));
             }

@@ -68,16 +68,10 @@ impl<'a> Row<'a> {
         let (start, end) = if self.wide {
             (if index == 0 { 0 } else { self.end_offset(index - 1) }, self.end_offset(index))
         } else {
-            // Both offsets of nearly every column in one look.
-            let ends = &self.bytes[self.offsets_start..data];
-            match index.checked_sub(1) {
-                None => (0, usize::from(u16::from_le_bytes([ends[0], ends[1]]))),
-                Some(before) => {
-                    let pair = &ends[before * 2..before * 2 + 4];
-                    let end = |at: usize| usize::from(u16::from_le_bytes([pair[at], pair[at + 1]]));
-                    (end(0), end(2))
-                }
-            }
+            // Both offsets in one look; what stands before the first is none.
+            let at = self.offsets_start + index * 2;
+            let pair = u32::from_le_bytes(self.bytes[at - 2..at + 2].try_into().expect("four bytes"));
+            (if index == 0 { 0 } else { pair as usize & 0xffff }, (pair >> 16) as usize)
         };
         Some(&self.bytes[data + start..data + end])
     }
@@ -241,21 +235,26 @@ impl RowBuilder {
 
     #[inline]
     fn end_column(&mut self) {
-        assert!(self.pushed < self.count, "more columns pushed than announced");
-        let end = self.row.len() - self.data_start();
-        if end > usize::from(u16::MAX) && !self.wide {
+        let (index, ends_start) = (self.pushed, self.ends_start());
+        assert!(index < self.count, "more columns pushed than announced");
+        self.pushed += 1;
+        match u16::try_from(self.row.len() - ends_start - self.count * 2) {
+            Ok(end) if !self.wide => {
+                let at = ends_start + index * 2;
+                self.row[at..at + 2].copy_from_slice(&end.to_le_bytes());
+            }
+            _ => self.end_wide_column(index),
+        }
+    }
+
+    #[cold]
+    fn end_wide_column(&mut self, index: usize) {
+        if !self.wide {
             self.widen();
         }
-        let index = self.pushed;
-        self.pushed += 1;
-        if self.wide {
-            let end = u32::try_from(end).expect("a row is smaller than 4 GB");
-            let at = self.ends_start() + index * 4;
-            self.row[at..at + 4].copy_from_slice(&end.to_le_bytes());
-        } else {
-            let at = self.ends_start() + index * 2;
-            self.row[at..at + 2].copy_from_slice(&(end as u16).to_le_bytes());
-        }
+        let end = u32::try_from(self.row.len() - self.data_start()).expect("a row is smaller than 4 GB");
+        let at = self.ends_start() + index * 4;
+        self.row[at..at + 4].copy_from_slice(&end.to_le_bytes());
     }
 
     /// Makes room for end offsets of four bytes and moves the data behind them.

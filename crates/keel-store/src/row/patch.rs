@@ -119,16 +119,17 @@ impl PatchBuilder {
     pub fn set(&mut self, ordinal: usize, value: Option<&[u8]>) {
         let ordinal = ordinal as u32;
         assert!(ordinal >= self.floor, "patch entries ascend by ordinal");
-        put_varint(&mut self.bytes, ordinal - self.floor);
+        let skipped = ordinal - self.floor;
         self.floor = ordinal + 1;
-        match value {
-            None => put_varint(&mut self.bytes, 0),
-            Some(value) => {
-                let len = u32::try_from(value.len()).expect("a column is smaller than 4 GB");
-                put_varint(&mut self.bytes, len + 1);
-                self.bytes.extend_from_slice(value);
-            }
+        let len =
+            value.map_or(0, |value| u32::try_from(value.len()).expect("a column is smaller than 4 GB") + 1);
+        if skipped < 0x80 && len < 0x80 {
+            self.bytes.extend_from_slice(&[skipped as u8, len as u8]);
+        } else {
+            put_varint(&mut self.bytes, skipped);
+            put_varint(&mut self.bytes, len);
         }
+        self.bytes.extend_from_slice(value.unwrap_or_default());
     }
 
     /// The patch built so far.
@@ -196,10 +197,15 @@ impl<'a> Rewrite<'a> {
         let data_start = ends_start + count * if wide { 4 } else { 2 };
         into.clear();
         into.reserve(data_start + data_len);
-        into.push(if wide { FLAG_WIDE } else { 0 });
-        into.extend_from_slice(&(count as u16).to_le_bytes());
-        into.extend_from_slice(&old.bytes[HEADER_LEN..old.offsets_start]);
-        into.resize(data_start, 0);
+        if wide || old.wide || count != old.count {
+            into.push(if wide { FLAG_WIDE } else { 0 });
+            into.extend_from_slice(&(count as u16).to_le_bytes());
+            into.extend_from_slice(&old.bytes[HEADER_LEN..old.offsets_start]);
+            into.resize(data_start, 0);
+        } else {
+            // Most end offsets stay what they are.
+            into.extend_from_slice(&old.bytes[..data_start]);
+        }
         Rewrite { into, old, ends_start, data_start, wide }
     }
 
@@ -212,12 +218,12 @@ impl<'a> Rewrite<'a> {
             let moved = (self.into.len() - self.data_start) as isize - start as isize;
             let end = self.old.end_offset(stored - 1);
             self.into.extend_from_slice(&self.old.bytes[data + start..data + end]);
-            if self.wide || self.old.wide {
+            if self.wide || self.old.wide || self.data_start != data {
                 for index in from..stored {
                     self.set_end(index, self.old.end_offset(index).strict_add_signed(moved));
                 }
-            } else {
-                self.keep_narrow_ends(from, stored, moved as u16);
+            } else if moved != 0 {
+                self.move_ends(from, stored, moved as u16);
             }
         }
         for index in from.max(stored)..to {
@@ -225,17 +231,12 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// Copies end offsets, moved by so many bytes (modulo 2^16, as a negative number is meant).
-    fn keep_narrow_ends(&mut self, from: usize, to: usize, moved: u16) {
-        let old = &self.old.bytes[self.old.offsets_start + 2 * from..self.old.offsets_start + 2 * to];
-        let new = &mut self.into[self.ends_start + 2 * from..self.ends_start + 2 * to];
-        if moved == 0 {
-            new.copy_from_slice(old);
-            return;
-        }
-        for (new, old) in new.chunks_exact_mut(2).zip(old.chunks_exact(2)) {
-            let end = u16::from_le_bytes([old[0], old[1]]).wrapping_add(moved);
-            new.copy_from_slice(&end.to_le_bytes());
+    /// Moves end offsets of two bytes, which are the old row's, by so many bytes (modulo 2^16, as a negative number is meant).
+    fn move_ends(&mut self, from: usize, to: usize, moved: u16) {
+        let ends = &mut self.into[self.ends_start + 2 * from..self.ends_start + 2 * to];
+        for end in ends.chunks_exact_mut(2) {
+            let new = u16::from_le_bytes([end[0], end[1]]).wrapping_add(moved);
+            end.copy_from_slice(&new.to_le_bytes());
         }
     }
 
@@ -290,6 +291,15 @@ fn put_varint(into: &mut Vec<u8>, mut value: u32) {
 
 #[inline]
 fn take_varint(from: &mut &[u8]) -> Option<u32> {
+    let (&first, rest) = from.split_first()?;
+    if first < 0x80 {
+        *from = rest;
+        return Some(u32::from(first));
+    }
+    take_long_varint(from)
+}
+
+fn take_long_varint(from: &mut &[u8]) -> Option<u32> {
     let mut value = 0u64;
     for shift in (0..35).step_by(7) {
         let (&byte, rest) = from.split_first()?;

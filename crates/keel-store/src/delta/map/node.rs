@@ -270,20 +270,20 @@ impl Node {
             return 0;
         }
         // The index is in range anyway; said so that nothing has to be checked.
-        let below = |index: usize| usize::from(self.heads[index % CAPACITY].load(Ordering::Relaxed) < head);
-        let (mut low, mut left) = (0, count);
-        while left > HEADS_PER_LINE {
-            let half = left / 2;
-            low += below(low + half - 1) * half;
-            left -= half;
+        let below = |index: usize| self.heads[index % CAPACITY].load(Ordering::Relaxed) < head;
+        // The first comparison leaves a power of two of them: from then on halves are halves.
+        let mut half = 1 << count.ilog2();
+        let mut low = if below(half - 1) { count - half } else { 0 };
+        while half > HEADS_PER_LINE {
+            half /= 2;
+            low += if below(low + half - 1) { half } else { 0 };
         }
         prefetch(&self.keys[low % CAPACITY]);
-        while left > 1 {
-            let half = left / 2;
-            low += below(low + half - 1) * half;
-            left -= half;
+        while half > 1 {
+            half /= 2;
+            low += if below(low + half - 1) { half } else { 0 };
         }
-        low + below(low)
+        low + usize::from(below(low))
     }
 
     /// The search among the keys from `low` on, whose heads are not less than `head`, by their whole bytes.
