@@ -191,6 +191,8 @@ pub struct Engine {
     pub(crate) distributed: crate::distributed::Distributed,
     /// Other servers by name.
     pub(crate) linked: crate::linked::Linked,
+    /// Held while a credential is made, changed or dropped.
+    pub(crate) credentials_changing: Mutex<()>,
 }
 
 /// A configured and a running value.
@@ -241,6 +243,7 @@ impl Engine {
             governor: crate::governor::Governor::new(crate::clock::local_ticks(&*options.env.clock)),
             distributed: crate::distributed::Distributed::default(),
             linked: crate::linked::Linked::default(),
+            credentials_changing: Mutex::default(),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
             listening: std::sync::OnceLock::new(),
