@@ -87,7 +87,9 @@ drop database scoped credential managed
 rollback
 select name, credential_identity from sys.database_scoped_credentials order by name
 GO
+-- Each opens what the last has sealed (or 15320 says that it does not).
 alter master key regenerate with encryption by password = 'Master-key-2'
+alter master key regenerate with encryption by password = 'Master-key-3'
 GO
 drop master key
 GO
