@@ -82,8 +82,9 @@ run_client() {
     s3)
       python_with pymssql boto3 moto &&
         { "$python" -c 'import flask' 2>/dev/null || "$cache/python/bin/pip" install -q --disable-pip-version-check 'moto[server,s3]'; } &&
-        mkdir -p "$cache/s3" && { [ -d "$cache/s3/node_modules/s3rver" ] || npm install --silent --no-audit --no-fund --prefix "$cache/s3" s3rver@3.7.1; } &&
-        S3RVER="$cache/s3/node_modules/.bin/s3rver" "$python" "$here/python/test_s3.py"
+        { [ -d "$cache/s3proxy/lib" ] ||
+          mvn -q -B -Dstyle.color=never -f "$here/s3proxy/pom.xml" dependency:copy-dependencies -DoutputDirectory="$cache/s3proxy/lib"; } &&
+        S3PROXY="$cache/s3proxy/lib" "$python" "$here/python/test_s3.py"
       ;;
     django) odbc_driver && python_with mssql-django && "$python" "$here/python/test_django.py" ;;
     sqlalchemy)

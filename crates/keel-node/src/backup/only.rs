@@ -26,5 +26,5 @@ pub fn only_set(
     };
     let Some((last, bytes, label)) = end else { return Ok(None) };
     let alone = stored(&label) == Some(at);
-    Ok(alone.then(|| BackupSet { at: 0, end: reader.at, content, last, bytes, label, key: None }))
+    Ok(alone.then_some(BackupSet { at: 0, end: reader.at, content, last, bytes, label, key: None }))
 }
