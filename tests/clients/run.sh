@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 cache="$root/target/clients"
 mkdir -p "$cache"
 clients=("$@")
-[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc jtds tedious go dotnet tiberius mssql-tds django sqlalchemy knex typeorm prisma spring debezium)
+[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc jtds tedious go dotnet tiberius mssql-tds django sqlalchemy knex typeorm prisma spring debezium s3)
 
 if [ -z "${KEEL:-}" ]; then
   (cd "$root" && cargo build --quiet --locked -p keel)
@@ -26,6 +26,7 @@ stop() {
 }
 trap stop EXIT
 
+export KEEL KEEL_DATA="$work/data"
 export KEEL_HOST=127.0.0.1 KEEL_PASSWORD='Keel-Test-1' KEEL_CERTIFICATE="$work/server.pem"
 MSSQL_SA_PASSWORD=$KEEL_PASSWORD "$KEEL" serve --data "$work/data" --listen 127.0.0.1:0 --max-server-memory 1024 \
   >"$work/ready" 2>"$work/stderr" &
@@ -77,6 +78,13 @@ run_client() {
         fi
         go run .
       )
+      ;;
+    s3)
+      python_with pymssql boto3 moto &&
+        { "$python" -c 'import flask' 2>/dev/null || "$cache/python/bin/pip" install -q --disable-pip-version-check 'moto[server,s3]'; } &&
+        { [ -d "$cache/s3proxy/lib" ] ||
+          mvn -q -B -Dstyle.color=never -f "$here/s3proxy/pom.xml" dependency:copy-dependencies -DoutputDirectory="$cache/s3proxy/lib"; } &&
+        S3PROXY="$cache/s3proxy/lib" "$python" "$here/python/test_s3.py"
       ;;
     django) odbc_driver && python_with mssql-django && "$python" "$here/python/test_django.py" ;;
     sqlalchemy)

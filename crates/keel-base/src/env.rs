@@ -3,6 +3,7 @@
 //! Production code takes `Arc<dyn Disk>` and friends; `real` implements them with the operating system,
 //! `sim` in memory with torn, lost, slow and failing writes.
 
+pub mod objects;
 pub mod real;
 pub mod sim;
 

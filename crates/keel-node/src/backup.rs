@@ -35,12 +35,14 @@
 mod cipher;
 mod differential;
 mod frames;
+mod only;
 mod read;
 mod stop;
 mod stripes;
 
 pub use cipher::{Cipher, SetKey};
 pub use differential::{Base, DifferentialInfo};
+pub use only::only_set;
 pub use read::{Rolled, complete, restore, restore_differential, restore_log, verify};
 pub use stop::{IsRow, StopAt};
 pub use stripes::{FAMILIES_MAX, Family, Striped};
@@ -48,7 +50,7 @@ pub use stripes::{FAMILIES_MAX, Family, Striped};
 use crate::database::Database;
 use crate::error::DbError;
 use crate::seed::{SeedInfo, SeedSource};
-use frames::{Kind, Reader, Writer, damaged};
+use frames::{Head, Kind, Reader, Writer, damaged};
 use keel_base::env::File;
 use keel_base::{Epoch, Lsn};
 use keel_log::Log;
@@ -390,16 +392,7 @@ type Parts = (Content, Lsn, u64, Vec<u8>);
 
 fn next_set(reader: &mut Reader<'_>) -> Result<Option<Parts>, DbError> {
     let Some(head) = reader.head()? else { return Ok(None) };
-    let misplaced = || damaged("a frame of a backup is out of place");
-    let content = match head.kind {
-        Kind::Begin => SeedInfo::decode(&reader.payload(&head)?).map(Content::Full),
-        Kind::BeginLog => LogInfo::decode(&reader.payload(&head)?).map(Content::Log),
-        Kind::BeginDifferential => {
-            DifferentialInfo::decode(&reader.payload(&head)?).map(Content::Differential)
-        }
-        Kind::Rows | Kind::Changes | Kind::Log | Kind::End => None,
-    };
-    let content = content.ok_or_else(misplaced)?;
+    let content = content_of(reader, &head)?;
     loop {
         let Some(head) = reader.head()? else { return Ok(None) };
         match head.kind {
@@ -414,6 +407,23 @@ fn next_set(reader: &mut Reader<'_>) -> Result<Option<Parts>, DbError> {
             return Ok(None);
         }
     }
+}
+
+fn misplaced() -> DbError {
+    damaged("a frame of a backup is out of place")
+}
+
+/// What a set is that begins with a frame.
+fn content_of(reader: &mut Reader<'_>, head: &Head) -> Result<Content, DbError> {
+    let content = match head.kind {
+        Kind::Begin => SeedInfo::decode(&reader.payload(head)?).map(Content::Full),
+        Kind::BeginLog => LogInfo::decode(&reader.payload(head)?).map(Content::Log),
+        Kind::BeginDifferential => {
+            DifferentialInfo::decode(&reader.payload(head)?).map(Content::Differential)
+        }
+        Kind::Rows | Kind::Changes | Kind::Log | Kind::End => None,
+    };
+    content.ok_or_else(misplaced)
 }
 
 fn decode_end(payload: &[u8]) -> Option<(Lsn, u64, Vec<u8>)> {

@@ -38,6 +38,11 @@ pub struct Config {
     pub tls_certificate: Option<PathBuf>,
     /// PEM private key.
     pub tls_key: Option<PathBuf>,
+    /// Directory with certificates (PEM or DER) of authorities that BACKUP TO URL trusts besides the system's; `ca-certificates` in the data
+    /// directory when nothing is said.
+    pub ca_certificates: Option<PathBuf>,
+    /// Storages, as `HOST` or `HOST:PORT`, that BACKUP TO URL reaches by HTTP. All others are reached by HTTPS.
+    pub plain_http: Vec<String>,
     /// Address and port of the dashboard, `/metrics` and the health checks; empty: none. HTTPS unless it is a loopback address.
     pub dashboard: String,
     /// HTTPS for the dashboard on a loopback address too.
@@ -99,6 +104,8 @@ impl Default for Config {
             force_encryption: false,
             tls_certificate: None,
             tls_key: None,
+            ca_certificates: None,
+            plain_http: Vec::new(),
             dashboard: String::new(),
             dashboard_tls: false,
             dashboard_anyone: false,

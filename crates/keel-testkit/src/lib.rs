@@ -21,6 +21,7 @@
 //! Deliberately absent: assertions about SQL. What is right is what the reviewed transcript says.
 
 pub mod golden;
+pub mod objects;
 pub mod runner;
 pub mod script;
 pub mod sql;

@@ -3,6 +3,7 @@
 //! Every script gets a fresh instance. Disk and random numbers are simulated, the clock is the machine's (WAITFOR has
 //! to end); scripts do not show times. A restart cuts the power: what was not synced is lost.
 
+use crate::objects::MemoryObjects;
 use crate::runner::{Connect, Connection, World};
 use crate::transcript::{Message, Transcript};
 use keel_base::env::Env;
@@ -69,6 +70,7 @@ fn sa() -> LoginRecord {
 /// An instance on a simulated disk.
 pub struct Instance {
     disk: Arc<SimDisk>,
+    objects: Arc<MemoryObjects>,
     /// `None` only while it restarts.
     engine: Option<Arc<Engine>>,
 }
@@ -87,8 +89,9 @@ impl Instance {
     #[must_use]
     pub fn new() -> Instance {
         let disk = SimDisk::new();
-        let engine = open(&disk);
-        Instance { disk, engine: Some(engine) }
+        let objects = Arc::default();
+        let engine = open(&disk, &objects);
+        Instance { disk, objects, engine: Some(engine) }
     }
 
     /// The engine.
@@ -101,7 +104,7 @@ impl Instance {
     }
 }
 
-fn open(disk: &Arc<SimDisk>) -> Arc<Engine> {
+fn open(disk: &Arc<SimDisk>, objects: &Arc<MemoryObjects>) -> Arc<Engine> {
     let env = Env {
         disk: Arc::new(Arc::clone(disk)),
         clock: Arc::new(RealClock::new()),
@@ -118,7 +121,9 @@ fn open(disk: &Arc<SimDisk>) -> Arc<Engine> {
         session_stack_bytes: crate::runner::STACK_BYTES,
         log: Arc::new(Quiet),
     };
-    Engine::open(options).expect("an instance opens on a healthy disk")
+    let engine = Engine::open(options).expect("an instance opens on a healthy disk");
+    engine.set_objects(Arc::clone(objects) as _);
+    engine
 }
 
 /// Keeps passwords as they are: hashing slowly is not what scripts test.
@@ -176,7 +181,7 @@ impl World for Instance {
         let disk = self.disk.crash(Tear::LoseAll);
         self.engine = None;
         self.disk = disk;
-        self.engine = Some(open(&self.disk));
+        self.engine = Some(open(&self.disk, &self.objects));
     }
 }
 

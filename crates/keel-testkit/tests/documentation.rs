@@ -197,7 +197,7 @@ fn spaced(name: &str) -> String {
         "ROLLBACK" => "ROLLBACK TRANSACTION".into(),
         "SAVE" => "SAVE TRANSACTION".into(),
         "GOVERNOR" => "RESOURCE POOL, WORKLOAD GROUP, RESOURCE GOVERNOR".into(),
-        "AVAILABILITY GROUP" | "ENDPOINT" => format!("CREATE, ALTER, DROP {out}"),
+        "AVAILABILITY GROUP" | "CREDENTIAL" | "ENDPOINT" => format!("CREATE, ALTER, DROP {out}"),
         "KEY" => "MASTER KEY, CERTIFICATE, ASYMMETRIC and SYMMETRIC KEY".to_owned(),
         "DROP" => "DROP of other objects".into(),
         "LABEL" => "label:".into(),

@@ -176,6 +176,7 @@ mod tests {
             roles: Vec::new(),
             permissions: Vec::new(),
             role: false,
+            credentials: Vec::new(),
         }
     }
 

@@ -69,6 +69,12 @@ pub struct Serve {
     /// Private key (PEM) of that certificate
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
+    /// Certificates of authorities that BACKUP TO URL trusts besides the system's [default: ca-certificates in the data directory]
+    #[arg(long, value_name = "DIR")]
+    ca_certificates: Option<PathBuf>,
+    /// BACKUP TO URL reaches this storage by HTTP instead of HTTPS (repeatable)
+    #[arg(long, value_name = "HOST[:PORT]")]
+    plain_http: Vec<String>,
     /// Start no process beside a member of a cluster that lets its clients go when it stands still
     #[arg(long)]
     no_keeper: bool,
@@ -215,6 +221,8 @@ impl Serve {
         config.dashboard_tls |= self.dashboard_tls;
         config.tls_certificate = self.tls_certificate.or(config.tls_certificate);
         config.tls_key = self.tls_key.or(config.tls_key);
+        config.ca_certificates = self.ca_certificates.or(config.ca_certificates);
+        config.plain_http.extend(self.plain_http);
         config.log_to_stderr &= !self.quiet;
         std::fs::create_dir_all(&config.data)
             .with_context(|| format!("cannot make the data directory {}", config.data.display()))?;

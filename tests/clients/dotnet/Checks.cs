@@ -453,6 +453,7 @@ static class Checks
                 "CREATE PROCEDURE dbo.p @a int AS SELECT name FROM dbo.v WHERE id = @a", "GRANT EXECUTE ON dbo.p TO clerks",
                 "CREATE FUNCTION dbo.f(@a int) RETURNS TABLE AS RETURN SELECT @a + 1 AS b", "CREATE TRIGGER dbo.t ON dbo.customer AFTER INSERT AS SET NOCOUNT ON",
                 "EXEC sp_addextendedproperty 'MS_Description', 'Who buys', 'schema', 'dbo', 'table', 'customer'",
+                "CREATE DATABASE SCOPED CREDENTIAL feed WITH IDENTITY = 'reader'",
                 // Its number is free again, and the others keep theirs.
                 "INSERT dbo.customer (name, code) VALUES ('nobody', 'n'); DELETE dbo.customer",
                 "INSERT dbo.customer (name, code, doc) VALUES (N'Zoë', 'a', '<a/>'), ('Bo', 'b', NULL)",
@@ -480,6 +481,7 @@ static class Checks
             Equal(Scalar(c, "SELECT COUNT(*) FROM dac_imported.dbo.orders o JOIN dac_source.dbo.orders s ON s.id = o.id AND s.twice = o.twice AND " +
                 "s.what = o.what AND ISNULL(s.place.STAsText(), '') = ISNULL(o.place.STAsText(), '')"), 2);
             Equal(Scalar(c, "SELECT COUNT(*) FROM dac_deployed.dbo.customer"), 0);
+            Equal(Scalar(c, "SELECT credential_identity FROM dac_imported.sys.database_scoped_credentials"), "reader");
             Run(c, "INSERT dac_imported.dbo.customer (name, code) VALUES ('next', 'c')");
             Equal(Scalar(c, "SELECT MAX(id) FROM dac_imported.dbo.customer"), 4);
             Run(c, "DROP DATABASE dac_source; DROP DATABASE dac_imported; DROP DATABASE dac_deployed");

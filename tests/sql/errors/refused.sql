@@ -70,7 +70,7 @@ readtext t.a @p 0 5
 GO
 create search property list l
 GO
-alter login sa add credential c
+create cryptographic provider p from file = 'x'
 GO
 -- Kinds of tables and columns that are not here
 create table n (a int) as node

@@ -198,6 +198,19 @@ impl<'a> Reader<'a> {
         Ok(false)
     }
 
+    /// Where the frame begins that the file ends with, as far as that is not larger than what is searched at a time.
+    pub(super) fn last_frame(&self) -> Result<Option<u64>, DbError> {
+        let from = self.length.saturating_sub(SEARCH_BYTES as u64);
+        let mut window = vec![0; (self.length - from) as usize];
+        let n = self.read(&mut window, from)?;
+        let ends_it = |at: &usize| {
+            let header =
+                window.get(*at..*at + HEADER_BYTES).and_then(|b| <&[u8; HEADER_BYTES]>::try_from(b).ok());
+            header.and_then(Head::decode).is_some_and(|head| at + HEADER_BYTES + head.stored == n)
+        };
+        Ok((0..n).rev().find(ends_it).map(|at| from + at as u64))
+    }
+
     pub(super) fn payload(&mut self, head: &Head) -> Result<Vec<u8>, DbError> {
         let broken = || damaged(format!("the frame before byte {} of the file is damaged", self.at));
         if self.at + head.stored as u64 > self.length {

@@ -1,7 +1,9 @@
 //! Backups: what is in them, what is refused, what a damaged one says.
 
 use super::*;
-use crate::backup::{BackupOptions, BackupSet, Cipher, SetKey, back_up, complete, restore, sets, verify};
+use crate::backup::{
+    BackupOptions, BackupSet, Cipher, SetKey, back_up, complete, only_set, restore, sets, verify,
+};
 use crate::role::Role;
 use keel_base::env::{Disk as _, File, OpenMode};
 
@@ -84,6 +86,36 @@ fn a_restored_database_has_what_was_committed_and_goes_on_by_itself() {
             Database::open(&instance(&target, 4), place.0, place.1, &db_options(), &mut |_| ()).unwrap();
         assert!(expected == all_of(&again));
         assert!(again.check().unwrap().log.is_none());
+    }
+}
+
+/// Found from both ends it is what is found by going through; of two, or of one that was cut short, that way finds none.
+#[test]
+fn the_only_set_of_a_file_is_found_from_its_ends() {
+    let disk = SimDisk::new();
+    let (db, out) = (filled(&disk), file(&disk));
+    let stored = |label: &[u8]| std::str::from_utf8(label).ok()?.parse().ok();
+    let write = |at: u64| {
+        let mut label = |w: &crate::backup::Written| w.stored.to_string().into_bytes();
+        let options = BackupOptions { compress: true, key: None };
+        back_up(&db, &*out, at, options, &mut label, &mut |_, _| Ok(())).unwrap()
+    };
+    assert_eq!(only_set(&*out, &stored).unwrap(), None);
+    let end = write(0);
+    assert_eq!(only_set(&*out, &stored).unwrap().as_ref(), sets(&*out).unwrap().whole.first());
+    write(end);
+    assert_eq!(only_set(&*out, &stored).unwrap(), None);
+    for cut in [end - 1, end / 2, 30] {
+        out.set_len(cut).unwrap();
+        assert_eq!(only_set(&*out, &stored).unwrap_or(None), None, "{cut}");
+    }
+    out.set_len(end).unwrap();
+    for byte in [3, 30, end - 1, end - 30] {
+        let mut one = [0];
+        out.read_at(&mut one, byte).unwrap();
+        out.write_at(&[one[0] ^ 0x10], byte).unwrap();
+        assert_eq!(only_set(&*out, &stored).unwrap_or(None), None, "{byte}");
+        out.write_at(&one, byte).unwrap();
     }
 }
 

@@ -35,6 +35,11 @@ pub struct AlterLogin {
 #[derive(Clone, Debug, PartialEq)]
 pub enum AlterLoginAction {
     Enable(bool),
+    /// `ADD | DROP CREDENTIAL c`
+    Credential {
+        add: bool,
+        name: Ident,
+    },
     Set {
         password: Option<Password>,
         old_password: Option<SmolStr>,

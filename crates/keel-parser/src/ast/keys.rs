@@ -1,4 +1,4 @@
-//! Master keys, certificates, asymmetric and symmetric keys.
+//! Master keys, certificates, asymmetric and symmetric keys, credentials.
 
 use super::{Ident, Opt, OptValue};
 use smol_str::SmolStr;
@@ -31,6 +31,30 @@ pub enum KeyStatement {
     },
     CloseSymmetricKey(Ident),
     CloseAllSymmetricKeys,
+}
+
+/// CREATE, ALTER and DROP of CREDENTIAL and of DATABASE SCOPED CREDENTIAL
+#[derive(Clone, Debug, PartialEq)]
+pub struct CredentialStatement {
+    /// DATABASE SCOPED
+    pub scoped: bool,
+    pub name: Ident,
+    pub action: CredentialAction,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum CredentialAction {
+    Create(CredentialOptions),
+    Alter(CredentialOptions),
+    Drop { if_exists: bool },
+}
+
+/// `WITH IDENTITY = '…' [, SECRET = '…'] [FOR CRYPTOGRAPHIC PROVIDER p]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct CredentialOptions {
+    pub identity: SmolStr,
+    pub secret: Option<SmolStr>,
+    pub provider: Option<Ident>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

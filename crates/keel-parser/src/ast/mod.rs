@@ -388,6 +388,8 @@ pub enum StatementKind {
     Endpoint(Box<EndpointStatement>),
     /// Master keys, certificates, asymmetric and symmetric keys
     Key(Box<KeyStatement>),
+    /// CREATE, ALTER, DROP of CREDENTIAL and of DATABASE SCOPED CREDENTIAL
+    Credential(Box<CredentialStatement>),
     /// CREATE, ALTER, DROP DATABASE ENCRYPTION KEY
     DatabaseEncryptionKey(Box<DatabaseEncryptionKey>),
     Partition(Box<PartitionStatement>),
@@ -398,7 +400,6 @@ pub enum StatementKind {
     /// CREATE, ALTER, DROP of SERVER AUDIT and of audit specifications
     Audit(Box<AuditStatement>),
     Governor(Box<GovernorStatement>),
-    /// CREATE/ALTER/DROP of object classes that are kept as name and options (server configuration,
-    /// credentials, …).
+    /// CREATE/ALTER/DROP of object classes that are kept as name and options (server configuration, external tables, …).
     Generic(Box<GenericStatement>),
 }

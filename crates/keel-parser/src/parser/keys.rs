@@ -1,9 +1,10 @@
-//! Master keys, certificates, asymmetric and symmetric keys.
+//! Master keys, certificates, asymmetric and symmetric keys, credentials.
 
 use super::Parser;
 use crate::ast::{
-    BackupCertificate, CreateAsymmetricKey, CreateCertificate, CreateSymmetricKey, KeyChange, KeyStatement,
-    Literal, MasterKey, Opt, OptValue, Protector, StatementKind,
+    BackupCertificate, CreateAsymmetricKey, CreateCertificate, CreateSymmetricKey, CredentialAction,
+    CredentialOptions, CredentialStatement, KeyChange, KeyStatement, Literal, MasterKey, Opt, OptValue,
+    Protector, StatementKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -43,6 +44,37 @@ impl Parser<'_> {
             return Ok(None);
         };
         Ok(Some(StatementKind::Key(Box::new(key))))
+    }
+
+    /// Behind a verb, at CREDENTIAL or DATABASE SCOPED CREDENTIAL; `None` when it is about something else.
+    pub(super) fn credential_statement(&mut self, verb: &str) -> Result<Option<StatementKind>> {
+        let scoped = self.eat_words(&["DATABASE", "SCOPED", "CREDENTIAL"]);
+        if !scoped && !self.eat_word("CREDENTIAL") {
+            return Ok(None);
+        }
+        let if_exists = verb == "DROP" && self.if_exists();
+        let name = self.ident()?;
+        let action = match verb {
+            "CREATE" => CredentialAction::Create(self.credential_options(scoped)?),
+            "ALTER" => CredentialAction::Alter(self.credential_options(scoped)?),
+            _ => CredentialAction::Drop { if_exists },
+        };
+        Ok(Some(StatementKind::Credential(Box::new(CredentialStatement { scoped, name, action }))))
+    }
+
+    fn credential_options(&mut self, scoped: bool) -> Result<CredentialOptions> {
+        self.expect_kw(Kw::WITH)?;
+        self.expect_word("IDENTITY")?;
+        let identity = self.password_text()?;
+        let secret = if self.eat(Tok::Comma) {
+            self.expect_word("SECRET")?;
+            Some(self.password_text()?)
+        } else {
+            None
+        };
+        let provided = !scoped && self.eat_words(&["FOR", "CRYPTOGRAPHIC", "PROVIDER"]);
+        let provider = if provided { Some(self.ident()?) } else { None };
+        Ok(CredentialOptions { identity, secret, provider })
     }
 
     /// `= 'password'`

@@ -94,6 +94,9 @@ impl Parser<'_> {
         if let Some(statement) = self.key_statement("CREATE")? {
             return Ok(statement);
         }
+        if let Some(statement) = self.credential_statement("CREATE")? {
+            return Ok(statement);
+        }
         if self.eat_word("ENDPOINT") {
             return Ok(StatementKind::Endpoint(Box::new(self.endpoint(true)?)));
         }
@@ -202,11 +205,6 @@ impl Parser<'_> {
         if self.eat_word("SEQUENCE") {
             return Ok(StatementKind::AlterSequence(Box::new(self.sequence()?)));
         }
-        if self.at_word("LOGIN")
-            && let Some(statement) = self.login_credential()?
-        {
-            return Ok(statement);
-        }
         if self.eat_word("LOGIN") {
             return Ok(StatementKind::AlterLogin(Box::new(self.alter_login()?)));
         }
@@ -220,6 +218,9 @@ impl Parser<'_> {
             return Ok(StatementKind::AvailabilityGroup(Box::new(self.alter_availability_group()?)));
         }
         if let Some(statement) = self.key_statement("ALTER")? {
+            return Ok(statement);
+        }
+        if let Some(statement) = self.credential_statement("ALTER")? {
             return Ok(statement);
         }
         if let Some(statement) = self.partition_statement("ALTER")? {
@@ -267,6 +268,9 @@ impl Parser<'_> {
             return Ok(statement);
         }
         if let Some(statement) = self.governor_statement("DROP")? {
+            return Ok(statement);
+        }
+        if let Some(statement) = self.credential_statement("DROP")? {
             return Ok(statement);
         }
         let Some(class) = self.drop_class() else { return self.generic("DROP") };

@@ -59,17 +59,6 @@ impl Parser<'_> {
         Ok(refusal("WAITFOR", "(RECEIVE)"))
     }
 
-    /// `ALTER LOGIN l ADD CREDENTIAL c`, from LOGIN.
-    pub(super) fn login_credential(&mut self) -> Result<Option<StatementKind>> {
-        let verbs = ["ADD", "DROP"];
-        let Some(verb) = verbs.into_iter().find(|verb| self.word_ahead(2, verb)) else { return Ok(None) };
-        self.bump();
-        self.ident()?;
-        self.expect_words(&[verb, "CREDENTIAL"])?;
-        self.ident()?;
-        Ok(Some(refusal("ALTER", &format!("LOGIN … {verb} CREDENTIAL"))))
-    }
-
     /// To the end of the statement: CASE has an END of its own.
     fn over_the_rest(&mut self) -> Result<()> {
         let mut cases = 0u32;

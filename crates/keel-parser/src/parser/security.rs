@@ -60,6 +60,11 @@ impl Parser<'_> {
         if let Some(word) = self.one_of(&["ENABLE", "DISABLE"]) {
             return Ok(AlterLogin { name, action: AlterLoginAction::Enable(word == "ENABLE") });
         }
+        if let Some(word) = self.one_of(&["ADD", "DROP"]) {
+            self.expect_word("CREDENTIAL")?;
+            let action = AlterLoginAction::Credential { add: word == "ADD", name: self.ident()? };
+            return Ok(AlterLogin { name, action });
+        }
         self.expect_kw(Kw::WITH)?;
         let (mut password, mut old_password, mut must_change, mut unlock) = (None, None, false, false);
         let mut options = Vec::new();

@@ -9,8 +9,8 @@ use crate::run::{Frame, Runner};
 use crate::triggers::Event;
 use keel_parser::ast::{
     self, AlterLoginAction, AlterRoleAction, AuditAction, AuditSpecificationAction, AuditStatement,
-    DatabaseEncryptionKey, KeyStatement, MasterKey, OptValue, PermissionVerb, RestoreKind, Securable,
-    Statement, StatementKind as S, TriggerTarget,
+    CredentialAction, DatabaseEncryptionKey, KeyStatement, MasterKey, OptValue, PermissionVerb, RestoreKind,
+    Securable, Statement, StatementKind as S, TriggerTarget,
 };
 use keel_query::catalog::Catalog as _;
 use keel_types::error::Result;
@@ -153,6 +153,17 @@ impl Runner<'_> {
                 class: "DK",
                 ..here()
             }],
+            S::Credential(c) if c.scoped => vec![Happening {
+                action: match c.action {
+                    CredentialAction::Create(_) => "CR",
+                    CredentialAction::Alter(_) => "AL",
+                    CredentialAction::Drop { .. } => "DR",
+                },
+                groups: &[Group::DatabaseObjectChange],
+                class: "DC",
+                object_name: c.name.text.to_string(),
+                ..here()
+            }],
             S::Key(k) => match key_used(k) {
                 Some(used) => vec![Happening { database: here().database, ..used }],
                 None => events.iter().filter_map(|event| self.of_event(event)).collect(),
@@ -188,7 +199,7 @@ impl Runner<'_> {
             }
             "SU" | "RL" | "AR" => &[Group::DatabasePrincipalChange],
             "SL" | "LX" | "SG" => &[Group::ServerPrincipalChange],
-            "EP" | "AG" | "RG" | "ES" => &[Group::ServerObjectChange],
+            "EP" | "AG" | "RG" | "ES" | "CD" => &[Group::ServerObjectChange],
             _ => &[Group::DatabaseObjectChange],
         };
         let text = |tag: &str| event.said(tag).unwrap_or_default().to_owned();
@@ -242,6 +253,8 @@ impl Runner<'_> {
             AlterLoginAction::Enable(false) => ("LGDA", &[Group::ServerPrincipalChange]),
             AlterLoginAction::Set { password: Some(_), .. } if own => ("PWCS", &[Group::LoginChangePassword]),
             AlterLoginAction::Set { password: Some(_), .. } => ("PWC", &[Group::LoginChangePassword]),
+            AlterLoginAction::Credential { add: true, .. } => ("CMLG", &[Group::ServerPrincipalChange]),
+            AlterLoginAction::Credential { add: false, .. } => ("NMLG", &[Group::ServerPrincipalChange]),
             AlterLoginAction::Set { .. } => ("AL", &[Group::ServerPrincipalChange]),
         };
         Happening {

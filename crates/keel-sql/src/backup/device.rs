@@ -1,7 +1,9 @@
 //! One device of a statement: the file behind a name, alone for whoever writes to it, and whether it lies in a repository.
 
 use super::errors;
+use super::url::{Reach, is_url};
 use crate::engine::Engine;
+use keel_base::env::objects::NewObject;
 use keel_base::env::{Disk, Env, File, OpenMode};
 use keel_repository::{Access, Repository, RepositoryFile};
 use keel_types::SqlError;
@@ -42,9 +44,16 @@ pub(super) struct Device {
     pub file: Arc<dyn File>,
     /// The same, when it lies in a repository.
     pub stored: Option<Arc<RepositoryFile>>,
+    /// The same, when it is an object that a URL names.
+    pub object: Option<Arc<dyn NewObject>>,
 }
 
 impl Device {
+    /// One that has a name only.
+    fn named(device: &str) -> Device {
+        Device { path: device.to_owned(), file: Arc::new(Nul), stored: None, object: None }
+    }
+
     fn open(engine: &Engine, path: &Path, mode: OpenMode) -> io::Result<Device> {
         let env = &engine.options().env;
         let shown = path.display().to_string();
@@ -56,14 +65,19 @@ impl Device {
                     path: shown,
                     file: Arc::clone(&file) as Arc<dyn File>,
                     stored: Some(file),
+                    object: None,
                 });
             }
         }
-        Ok(Device { path: shown, file: env.disk.open(path, mode)?, stored: None })
+        Ok(Device { file: env.disk.open(path, mode)?, ..Device::named(&shown) })
     }
 
     /// Opens the device of a name to be read.
-    pub fn to_read(engine: &Engine, device: &str) -> Result<Device> {
+    pub fn to_read(reach: &Reach<'_>, device: &str) -> Result<Device> {
+        if is_url(device) {
+            return Ok(Device { file: reach.open(device)?, ..Device::named(device) });
+        }
+        let engine = reach.engine;
         let path = path_of(engine, device);
         Device::open(engine, &path, OpenMode::Read).map_err(|e| cannot_open(&path, &e))
     }
@@ -136,10 +150,27 @@ pub(crate) fn default_directory(engine: &Engine) -> PathBuf {
     engine.options().data_dir.join("backup")
 }
 
+/// Opens an object to be written. Error 3271 for one that is there, unless `format` says that it is replaced.
+fn begin_object(reach: &Reach<'_>, url: &str, format: bool, held: &mut Vec<Held>) -> Result<Device> {
+    let in_use = || errors::cannot_open(url, "32(another backup is being written to it)");
+    held.push(Held::take(&reach.engine.devices, Path::new(url)).ok_or_else(in_use)?);
+    let object = reach.create(url, format)?;
+    Ok(Device { file: Arc::clone(&object) as Arc<dyn File>, object: Some(object), ..Device::named(url) })
+}
+
 /// Opens the device of a name to be written, made when it is not there.
-pub(super) fn open_to_write(engine: &Engine, device: &str, held: &mut Vec<Held>) -> Result<Device> {
+pub(super) fn open_to_write(
+    reach: &Reach<'_>,
+    device: &str,
+    format: bool,
+    held: &mut Vec<Held>,
+) -> Result<Device> {
+    if is_url(device) {
+        return begin_object(reach, device, format, held);
+    }
+    let engine = reach.engine;
     if device.eq_ignore_ascii_case(NULL_DEVICE) || device == "/dev/null" {
-        return Ok(Device { path: device.to_owned(), file: Arc::new(Nul), stored: None });
+        return Ok(Device::named(device));
     }
     let (disk, path) = (&engine.options().env.disk, path_of(engine, device));
     if is_our_own(engine, &path) {

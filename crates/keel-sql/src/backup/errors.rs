@@ -35,6 +35,8 @@ crate::errors::error_functions! {
     tail_not_backed_up(name) = 3159, 16, 1, "The tail of the log for the database \"{name}\" has not been backed up. Use BACKUP LOG WITH NORECOVERY to backup the log if it contains work you do not want to lose. Use the WITH REPLACE or WITH STOPAT clause of the RESTORE statement to just overwrite the contents of the log.";
     /// The device cannot be opened.
     cannot_open(device, detail) = 3201, 16, 1, "Cannot open backup device '{device}'. Operating system error {detail}.";
+    /// An object is there, and FORMAT is not said.
+    object_exists(url) = 3271, 16, 1, "A nonrecoverable I/O error occurred on file \"{url}:\" The file {url} exists on the remote endpoint, and WITH FORMAT was not specified. Backup cannot proceed.";
     /// Writing failed.
     cannot_write(device, detail) = 3202, 16, 1, "Write on \"{device}\" failed: {detail}";
     /// Reading failed.
@@ -105,6 +107,8 @@ crate::errors::error_functions! {
     os_error(detail, path) = 3634, 16, 1, "The operating system returned the error '{detail}' while attempting 'RestoreContainer::ValidateTargetForCreation' on '{path}'.";
     /// The set does not check out.
     damaged(detail) = 3189, 16, 1, "Damage to the backup set was detected. {detail}";
+    /// An option's value.
+    bad_value(option) = 3217, 16, 1, "Invalid value specified for {option} parameter.";
     /// An option that the statement does not have.
     no_option(name, statement) = 155, 15, 1, "'{name}' is not a recognized {statement} option.";
     /// An option that this statement does not have, but the other.

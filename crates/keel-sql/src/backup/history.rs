@@ -4,6 +4,7 @@
 use super::encryption::Encryption;
 use super::media::{Label, Media};
 use super::options::{Options, Stop};
+use super::url::is_url;
 use crate::catalog::object_class;
 use crate::engine::{DatabaseEntry, Engine, Restoring};
 use crate::hadr::lsn::value as lsn;
@@ -269,12 +270,27 @@ fn families(b: &BackupRow) -> Value {
     int(b.more.len() as i64 + 1)
 }
 
+/// The product's number of a kind of device: a disk, or a URL.
+pub(super) fn device_type(device: &str) -> Value {
+    int(if is_url(device) { 9 } else { 2 })
+}
+
 pub(crate) fn backupmediafamily(cx: &ViewContext<'_>) -> Rows {
     let rows = |b: &BackupRow| -> Rows {
         let row = |mirror: i64, number: i64, device: &String| {
             let set = Value::Guid(b.label.set);
-            let device = text(device.as_str());
-            vec![int(b.id), int(number), set, int(1), NULL, device, int(2), int(65_536), int(mirror)]
+            let kind = device_type(device);
+            vec![
+                int(b.id),
+                int(number),
+                set,
+                int(1),
+                NULL,
+                text(device.as_str()),
+                kind,
+                int(65_536),
+                int(mirror),
+            ]
         };
         let first = (1..).zip(std::iter::once(&b.device).chain(&b.more)).map(|(n, d)| row(0, n, d));
         let copies = (1..).zip(&b.mirrors);

@@ -3,11 +3,13 @@
 use super::device::{Device, Held, open_to_write};
 use super::encryption::Encryption;
 use super::mirror::Mirrored;
+use super::url::{Reach, is_url, stored};
 use super::{errors, history};
 use crate::engine::Engine;
 use crate::hadr::lsn::value as lsn;
 use crate::views::NULL;
 use keel_base::env::File;
+use keel_base::env::objects::NewObject;
 use keel_node::DbError;
 use keel_node::backup::{self, BackupSet, Family, Striped};
 use keel_repository::RepositoryFile;
@@ -115,6 +117,8 @@ pub(crate) struct Media {
     pub families: Vec<(Family, Arc<dyn File>)>,
     /// Those that lie in a repository, when they are written to.
     stored: Vec<Arc<RepositoryFile>>,
+    /// Those that are objects, when they are written to.
+    objects: Vec<Arc<dyn NewObject>>,
     /// Keeps others from writing to them.
     _held: Vec<Held>,
 }
@@ -123,15 +127,16 @@ impl Media {
     /// Opens the devices to be written, made when they are not there, and as many of each mirror. Several are one media set, which is
     /// begun anew when they hold nothing, or when `format` says so.
     pub fn to_write(
-        engine: &Engine,
+        reach: &Reach<'_>,
         devices: &[String],
         mirrors: &[Vec<String>],
         format: bool,
     ) -> Result<Media> {
-        let (mut held, mut stored) = (Vec::new(), Vec::new());
+        let (mut held, mut stored, mut objects) = (Vec::new(), Vec::new(), Vec::new());
         let mut open = |device: &str| {
-            let Device { path, file, stored: own } = open_to_write(engine, device, &mut held)?;
+            let Device { path, file, stored: own, object } = open_to_write(reach, device, format, &mut held)?;
             stored.extend(own);
+            objects.extend(object);
             Ok::<_, Box<SqlError>>((path, file))
         };
         let mut files: Vec<(String, Arc<dyn File>)> = Vec::new();
@@ -165,11 +170,12 @@ impl Media {
             if format {
                 file.set_len(0).map_err(|e| errors::cannot_write(&device, e))?;
             }
-            return Ok(Media { mirrors: mirrored, stored, _held: held, ..Media::of_file(device, file) });
+            let media = Media::of_file(device, file);
+            return Ok(Media { mirrors: mirrored, stored, objects, _held: held, ..media });
         }
         if families.iter().all(Option::is_none) {
             let mut set = [0; 16];
-            engine.options().env.random.fill(&mut set);
+            reach.engine.options().env.random.fill(&mut set);
             for (n, (device, file)) in files.iter().enumerate() {
                 let family = Family::new(devices.len(), n + 1, set);
                 let begin = || file.set_len(0).and_then(|()| family.write(&**file));
@@ -178,19 +184,19 @@ impl Media {
             }
         }
         let media = Media::of_families(files, families)?;
-        Media { _held: held, stored, mirrors: mirrored, ..media }.complete()
+        Media { _held: held, stored, objects, mirrors: mirrored, ..media }.complete()
     }
 
     /// Opens devices to be read: all of a media set.
-    pub fn to_read(engine: &Engine, devices: &[String]) -> Result<Media> {
-        Media::to_look_at(engine, devices)?.complete()
+    pub fn to_read(reach: &Reach<'_>, devices: &[String]) -> Result<Media> {
+        Media::to_look_at(reach, devices)?.complete()
     }
 
     /// Opens devices to see what they are, which may be one of several.
-    pub fn to_look_at(engine: &Engine, devices: &[String]) -> Result<Media> {
+    pub fn to_look_at(reach: &Reach<'_>, devices: &[String]) -> Result<Media> {
         let (mut files, mut families) = (Vec::new(), Vec::new());
         for device in devices {
-            let Device { path, file, .. } = Device::to_read(engine, device)?;
+            let Device { path, file, .. } = Device::to_read(reach, device)?;
             families.push(Family::read(&*file).map_err(|e| not_looked_at(device, &e))?);
             files.push((path, file));
         }
@@ -204,7 +210,8 @@ impl Media {
     fn of_file(device: String, file: Arc<dyn File>) -> Media {
         let devices = vec![device.clone()];
         let (mirrors, families) = (Vec::new(), Vec::new());
-        Media { device, devices, mirrors, file, families, stored: Vec::new(), _held: Vec::new() }
+        let (stored, objects, _held) = (Vec::new(), Vec::new(), Vec::new());
+        Media { device, devices, mirrors, file, families, stored, objects, _held }
     }
 
     /// Families of one set, each once.
@@ -223,7 +230,8 @@ impl Media {
         let devices: Vec<String> = files.into_iter().map(|(device, _)| device).collect();
         let file = Arc::new(Striped::new(families.clone()));
         let (device, mirrors) = (devices[0].clone(), Vec::new());
-        Ok(Media { device, devices, mirrors, file, families, stored: Vec::new(), _held: Vec::new() })
+        let (stored, objects, _held) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Media { device, devices, mirrors, file, families, stored, objects, _held })
     }
 
     /// All families must be there for what is in them to be read.
@@ -257,8 +265,16 @@ impl Media {
         ))
     }
 
-    /// Notes in each of several files when the newest backup was finished.
+    /// What was being written has failed. Objects that are whole belong to a set that is not.
+    pub fn give_up(&self) {
+        self.objects.iter().for_each(|object| object.give_up());
+    }
+
+    /// Notes in each of several files when the newest backup was finished; not in objects, which stay as they are.
     pub fn note_finished(&self, finished: i64) -> Result<()> {
+        if !self.objects.is_empty() {
+            return Ok(());
+        }
         for (family, file) in &self.families {
             let mut family = *family;
             family.finished = finished;
@@ -283,7 +299,13 @@ impl Media {
     }
 
     fn found(&self) -> Result<backup::Sets> {
-        backup::sets(&*self.file).map_err(|e| match e {
+        // Nothing is appended to an object, and what is in between would have to be fetched.
+        let alone = if is_url(&self.device) { backup::only_set(&*self.file, &stored) } else { Ok(None) };
+        let found = alone.and_then(|alone| match alone {
+            Some(set) => Ok(backup::Sets { whole: vec![set], ..backup::Sets::default() }),
+            None => backup::sets(&*self.file),
+        });
+        found.map_err(|e| match e {
             DbError::Corrupt(_) => errors::incorrectly_formed(&self.device),
             e => errors::cannot_read(&self.device, e),
         })
@@ -365,7 +387,9 @@ pub(crate) fn remove_backup(engine: &Engine, path: &Path) -> io::Result<()> {
 }
 
 fn is_older(engine: &Engine, path: &Path, before: i64) -> bool {
-    let Ok(media) = Media::to_look_at(engine, &[path.display().to_string()]) else { return false };
+    let Ok(media) = Media::to_look_at(&Reach::disks(engine), &[path.display().to_string()]) else {
+        return false;
+    };
     if let Some((family, _)) = media.families.first() {
         return family.finished != 0 && family.finished < before;
     }

@@ -12,6 +12,7 @@
 //! * Several devices are one file striped over them ([`keel_node::backup::Striped`]).
 //! * A file holds one set behind the other (NOINIT, the product's default) until it is begun anew (INIT, FORMAT). A relative name is
 //!   one in `backup` of the data directory.
+//! * A device that is a URL ([`keel_base::env::objects`]) is written once, has one set, and is there when the backup is whole or not at all.
 //! * A device in a [repository](keel_repository) is a file there: who writes and reads it does not know.
 //! * A restored database is made beside the one it replaces, which goes only when the new one is whole.
 //! * The chain of log backups is a part of the database ([`crate::catalog::LogChain`]), and so is the full backup that differential ones
@@ -19,7 +20,7 @@
 //! * Errors come in two, as in the product: what happened, then 3013, which is what CATCH gets.
 //!
 //! ## Deliberately absent
-//! Files and filegroups, URL and tape: refused by name (40517).
+//! Files and filegroups, tape: refused by name (40517).
 
 mod device;
 mod differential;
@@ -32,6 +33,7 @@ mod options;
 mod restore;
 mod show;
 mod tail;
+mod url;
 mod write;
 
 pub(crate) use device::{Devices, default_directory};

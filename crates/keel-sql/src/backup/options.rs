@@ -1,5 +1,6 @@
 //! The options of both statements, looked at before anything is done.
 
+use super::url::{self, is_url};
 use super::{encryption, errors};
 use crate::engine::Restoring;
 use crate::errors as sql_errors;
@@ -93,13 +94,18 @@ pub(super) struct Options {
     pub stop: Option<Stop>,
     /// Logical names of MOVE.
     pub moved: Vec<String>,
+    /// CREDENTIAL: with which URLs are reached.
+    pub credential: Option<String>,
+    /// BACKUP_OPTIONS, RESTORE_OPTIONS: where a storage is said to be.
+    pub region: Option<String>,
+    /// MAXTRANSFERSIZE: bytes of an object's parts. Files on disks are written as they come.
+    pub max_transfer: Option<i64>,
 }
 
 /// Taken, because what they say is so anyway or concerns tapes and buffers that are not here.
 const IDLE: &[&str] = &[
     "BLOCKSIZE",
     "BUFFERCOUNT",
-    "MAXTRANSFERSIZE",
     "MEDIANAME",
     "MEDIADESCRIPTION",
     "REWIND",
@@ -118,15 +124,8 @@ const IDLE: &[&str] = &[
 const IDLE_RESTORING: &[&str] =
     &["KEEP_REPLICATION", "KEEP_CDC", "ERROR_BROKER_CONVERSATIONS", "NEW_BROKER", "LOADHISTORY"];
 /// Known, and not here.
-const MISSING: &[&str] = &[
-    "CREDENTIAL",
-    "FILE_SNAPSHOT",
-    "PARTIAL",
-    "CONTINUE_AFTER_ERROR",
-    "ENABLE_BROKER",
-    "METADATA_ONLY",
-    "SNAPSHOT",
-];
+const MISSING: &[&str] =
+    &["FILE_SNAPSHOT", "PARTIAL", "CONTINUE_AFTER_ERROR", "ENABLE_BROKER", "METADATA_ONLY", "SNAPSHOT"];
 const STATS_DEFAULT: u64 = 10;
 
 /// A time as STOPAT and EXPIREDATE give it: local ticks.
@@ -174,7 +173,12 @@ impl Runner<'_> {
         if devices.len() > FAMILIES_MAX {
             return Err(errors::too_many_devices());
         }
-        devices.iter().map(|device| self.backup_device(program, frame, device)).collect()
+        let devices: Vec<String> =
+            devices.iter().map(|device| self.backup_device(program, frame, device)).collect::<Result<_>>()?;
+        if devices.iter().any(|device| is_url(device)) && !devices.iter().all(|device| is_url(device)) {
+            return Err(sql_errors::not_supported("A backup set on disks and URLs"));
+        }
+        Ok(devices)
     }
 
     fn backup_device(
@@ -183,13 +187,25 @@ impl Runner<'_> {
         frame: &mut Frame,
         device: &ast::BackupDevice,
     ) -> Result<String> {
-        if let Some(kind) = device.kind.as_deref().filter(|kind| *kind != "DISK") {
+        let kind = device.kind.as_deref().unwrap_or("DISK");
+        if !matches!(kind, "DISK" | "URL") {
             return Err(sql_errors::not_supported(format!("A backup device of the kind {kind}")));
         }
-        match &device.name {
-            DeviceName::Text(text) => Ok(text.to_string()),
-            DeviceName::Variable(variable) => self.backup_text(program, frame, variable),
-            DeviceName::Logical(name) => Err(errors::no_device(&name.text)),
+        let name = match &device.name {
+            DeviceName::Text(text) => text.to_string(),
+            DeviceName::Variable(variable) => self.backup_text(program, frame, variable)?,
+            DeviceName::Logical(name) => return Err(errors::no_device(&name.text)),
+        };
+        match (kind == "URL", is_url(&name)) {
+            (true, false) => {
+                Err(sql_errors::not_supported(format!("The URL '{name}', which does not begin with s3://,")))
+            }
+            // Where a name leads is seen from it from here on.
+            (false, true) => Err(errors::cannot_open(
+                name,
+                "123(The filename, directory name, or volume label syntax is incorrect.)",
+            )),
+            _ => Ok(name),
         }
     }
 
@@ -228,6 +244,10 @@ impl Runner<'_> {
                 "STATS" => {
                     found.stats = number.and_then(|n| n.try_into().ok()).unwrap_or(STATS_DEFAULT).min(100)
                 }
+                "CREDENTIAL" => found.credential = text,
+                "MAXTRANSFERSIZE" => found.max_transfer = number.or(Some(0)),
+                name @ "BACKUP_OPTIONS" if !restores => found.region = url::region(text.as_deref(), name)?,
+                name @ "RESTORE_OPTIONS" if restores => found.region = url::region(text.as_deref(), name)?,
                 "FILE" if restores => found.file = number,
                 "REPLACE" if restores => found.replace = true,
                 "RECOVERY" if restores => {}

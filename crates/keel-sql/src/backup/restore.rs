@@ -2,6 +2,7 @@
 
 use super::media::{Labelled, Media};
 use super::options::{Options, Stop};
+use super::url::Reach;
 use super::{errors, history};
 use crate::catalog::LogChain;
 use crate::engine::{self, DatabaseEntry, FIRST_USER_DATABASE, MASTER, Restoring};
@@ -64,8 +65,8 @@ impl Runner<'_> {
             }
             let devices = self.backup_devices(program, frame, &r.from)?;
             let media = match r.kind {
-                RestoreKind::LabelOnly => Media::to_look_at(&self.info.engine, &devices)?,
-                _ => Media::to_read(&self.info.engine, &devices)?,
+                RestoreKind::LabelOnly => Media::to_look_at(&Reach::of(self.info, &options), &devices)?,
+                _ => Media::to_read(&Reach::of(self.info, &options), &devices)?,
             };
             return self.show_media(r.kind, &media, &options);
         };
@@ -75,7 +76,7 @@ impl Runner<'_> {
             return self.recover_restoring(&name, &options);
         }
         let devices = self.backup_devices(program, frame, &r.from)?;
-        let media = Media::to_read(&self.info.engine, &devices)?;
+        let media = Media::to_read(&Reach::of(self.info, &options), &devices)?;
         if r.kind == RestoreKind::Log {
             return self.restore_log_set(&name, &media, &options);
         }

@@ -61,7 +61,8 @@ impl Runner<'_> {
             RestoreKind::HeaderOnly => {
                 let sets = media.sets()?;
                 let asked = |n: usize| options.file.is_none_or(|file| usize::try_from(file) == Ok(n));
-                let rows = sets.iter().zip(1..).filter(|(_, n)| asked(*n)).map(|(set, n)| header_row(set, n));
+                let rows =
+                    sets.iter().zip(1..).filter(|(_, n)| asked(*n)).map(|(set, n)| header_row(media, set, n));
                 self.result_set(HEADER, &rows.collect::<Vec<_>>())
             }
             RestoreKind::FileListOnly => self.result_set(FILES, &file_rows(&media.set(options.file)?)),
@@ -92,7 +93,7 @@ impl Runner<'_> {
     }
 }
 
-fn header_row(found: &Labelled, position: usize) -> Vec<Value> {
+fn header_row(media: &Media, found: &Labelled, position: usize) -> Vec<Value> {
     let l = &found.label;
     let words = |of: &Option<String>| of.as_ref().map_or(NULL, |s| text(s.as_str()));
     let expires = if l.expires == 0 { NULL } else { date(l.expires) };
@@ -108,7 +109,8 @@ fn header_row(found: &Labelled, position: usize) -> Vec<Value> {
         expires,
         bit(l.compressed),
     ];
-    row.extend([int(position as i64), int(2), text(l.user.as_str()), text(l.server.as_str())]);
+    let device = history::device_type(&media.device);
+    row.extend([int(position as i64), device, text(l.user.as_str()), text(l.server.as_str())]);
     row.extend([text(l.database.as_str()), int(957), date(l.created), history::number(l.bytes)]);
     row.extend([
         lsn(l.first),

@@ -3,6 +3,7 @@
 use super::media::{Label, Labelled, Media};
 use super::mirror::MIRRORS_MAX;
 use super::options::Options;
+use super::url::{Reach, is_url};
 use super::{errors, history};
 use crate::catalog::{DifferentialBase, LogChain, SecurableRef};
 use crate::engine::{DatabaseEntry, MASTER, Restoring, TEMPDB};
@@ -127,7 +128,7 @@ impl Runner<'_> {
         let mirrors = self.backup_mirrors(program, frame, b, &devices)?;
         if !b.log {
             let wanted = self.wanted(&entry, &options)?;
-            let media = Media::to_write(&self.info.engine, &devices, &mirrors, options.format)?;
+            let media = Media::to_write(&Reach::of(self.info, &options), &devices, &mirrors, options.format)?;
             return self.write_set(&entry, &media, &options, wanted);
         }
         let _one = self.next_log_backup(&entry)?;
@@ -135,7 +136,7 @@ impl Runner<'_> {
         if entry.store.positions().truncated > Lsn(chain.backed_up) {
             return Err(errors::no_full_backup());
         }
-        let media = Media::to_write(&self.info.engine, &devices, &mirrors, options.format)?;
+        let media = Media::to_write(&Reach::of(self.info, &options), &devices, &mirrors, options.format)?;
         if options.leaves != Restoring::No {
             return self.back_up_tail(&entry, &media, &options, chain);
         }
@@ -156,7 +157,7 @@ impl Runner<'_> {
         let mut mirrors = Vec::with_capacity(b.mirrors.len());
         for mirror in &b.mirrors {
             let mirror = self.backup_devices(program, frame, mirror)?;
-            if mirror.len() != devices.len() {
+            if mirror.len() != devices.len() || is_url(&mirror[0]) != is_url(&devices[0]) {
                 return Err(errors::mirror_differs(&devices[0], &mirror[0]));
             }
             mirrors.push(mirror);
@@ -268,6 +269,7 @@ impl Runner<'_> {
         if let Err(e) = done {
             // What is left of it would be taken for the end of the file: it is none.
             let _ = media.file.set_len(at);
+            media.give_up();
             return Err(if self.info.cancelled() { sql_errors::cancelled() } else { media.not_written(e) });
         }
         noted?;

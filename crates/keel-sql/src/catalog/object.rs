@@ -5,7 +5,7 @@
 use super::principal::PrincipalDef;
 use crate::audit::definition::SpecificationDef;
 use crate::capture::CaptureSettings;
-use crate::keys::{AsymmetricKeyDef, CertificateDef, MasterKeyDef, SymmetricKeyDef};
+use crate::keys::{AsymmetricKeyDef, CertificateDef, CredentialDef, MasterKeyDef, SymmetricKeyDef};
 use crate::query_store::QueryStoreSettings;
 use crate::scoped::ScopedSetting;
 use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
@@ -391,6 +391,10 @@ pub mod object_class {
     pub const ASYMMETRIC_KEY: u8 = 56;
     /// Symmetric keys.
     pub const SYMMETRIC_KEY: u8 = 57;
+    /// Database scoped credentials.
+    pub const SCOPED_CREDENTIAL: u8 = 58;
+    /// In master: credentials.
+    pub const CREDENTIAL: u8 = 59;
     /// In master: backups that were made.
     pub const BACKUP: u8 = 60;
     /// In master: databases that were restored.
@@ -442,6 +446,8 @@ pub enum CatalogObject {
     AsymmetricKey(Arc<AsymmetricKeyDef>),
     /// A symmetric key.
     SymmetricKey(Arc<SymmetricKeyDef>),
+    /// A database scoped credential.
+    Credential(Arc<CredentialDef>),
 }
 
 impl CatalogObject {
@@ -469,6 +475,7 @@ impl CatalogObject {
             CatalogObject::Certificate(d) => (object_class::CERTIFICATE, d.id),
             CatalogObject::AsymmetricKey(d) => (object_class::ASYMMETRIC_KEY, d.id),
             CatalogObject::SymmetricKey(d) => (object_class::SYMMETRIC_KEY, d.id),
+            CatalogObject::Credential(d) => (object_class::SCOPED_CREDENTIAL, d.id),
         };
         CatalogKey { class, id }
     }
@@ -514,6 +521,7 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::Certificate(d) => serde_json::to_vec(&**d),
         CatalogObject::AsymmetricKey(d) => serde_json::to_vec(&**d),
         CatalogObject::SymmetricKey(d) => serde_json::to_vec(&**d),
+        CatalogObject::Credential(d) => serde_json::to_vec(&**d),
     };
     json.expect("definitions hold nothing that JSON cannot")
 }
@@ -554,6 +562,9 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         }
         object_class::SYMMETRIC_KEY => {
             CatalogObject::SymmetricKey(serde_json::from_slice(json).map(Arc::new)?)
+        }
+        object_class::SCOPED_CREDENTIAL => {
+            CatalogObject::Credential(serde_json::from_slice(json).map(Arc::new)?)
         }
         _ => return Ok(None),
     }))

@@ -274,6 +274,9 @@ impl Picture {
             CatalogObject::SymmetricKey(d) => {
                 Arc::make_mut(&mut self.keys).symmetric.insert(d.id, d);
             }
+            CatalogObject::Credential(d) => {
+                Arc::make_mut(&mut self.keys).credentials.insert(d.id, d);
+            }
         }
     }
 
@@ -342,7 +345,11 @@ impl Picture {
             class::DATABASE_AUDIT_SPECIFICATION => {
                 self.audit_specifications.remove(&key.id);
             }
-            class::MASTER_KEY | class::CERTIFICATE | class::ASYMMETRIC_KEY | class::SYMMETRIC_KEY => {
+            class::MASTER_KEY
+            | class::CERTIFICATE
+            | class::ASYMMETRIC_KEY
+            | class::SYMMETRIC_KEY
+            | class::SCOPED_CREDENTIAL => {
                 self.remove_key(key);
             }
             class::POLICY => {

@@ -145,6 +145,7 @@ impl Runner<'_> {
             StatementKind::AvailabilityGroup(s) => self.availability_group(s)?,
             StatementKind::Endpoint(s) => self.endpoint(s)?,
             StatementKind::Key(k) if crate::keys::changes_nothing(k) => self.key_statement(k)?,
+            StatementKind::Credential(c) => return self.credential_of_the_instance(c),
             StatementKind::DatabaseEncryptionKey(k) => self.database_encryption_key(k)?,
             StatementKind::Drop(d) if d.class == DropClass::Endpoint => self.drop_endpoints(d)?,
             StatementKind::EventSession(s) => self.event_session(s)?,
@@ -214,6 +215,7 @@ impl Runner<'_> {
             StatementKind::Permission(p) => self.permission(program, p)?,
             StatementKind::AlterAuthorization(a) => self.alter_authorization(a)?,
             StatementKind::Key(k) => self.key_statement(k)?,
+            StatementKind::Credential(c) => self.credential_of_the_database(c)?,
             StatementKind::Drop(d) if crate::keys::drops(&d.class) => self.drop_keys(d)?,
             StatementKind::Drop(d) => {
                 self.drop_objects(program, d)?;
@@ -240,6 +242,7 @@ fn changes_lists(kind: &StatementKind) -> bool {
         | StatementKind::CreateRole(_)
         | StatementKind::AlterRole(_)
         | StatementKind::Permission(_)
+        | StatementKind::Credential(_)
         | StatementKind::AlterAuthorization(_) => true,
         StatementKind::Key(k) => !crate::keys::changes_nothing(k) && !crate::keys::locks_by_itself(k),
         StatementKind::Drop(d) => {

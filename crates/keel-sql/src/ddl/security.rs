@@ -59,6 +59,7 @@ impl Runner<'_> {
             roles: Vec::new(),
             permissions: Vec::new(),
             role: false,
+            credentials: self.credentials_said(&c.options)?,
         };
         self.check_options(&c.options)?;
         apply(&mut login, &c.options);
@@ -78,6 +79,13 @@ impl Runner<'_> {
             return Err(errors::sid_in_use());
         }
         Ok(sid.to_vec())
+    }
+
+    /// What CREDENTIAL names.
+    fn credentials_said(&self, options: &[ast::Opt]) -> Result<Vec<i32>> {
+        let said = options.iter().find(|o| o.name == "CREDENTIAL");
+        let Some(name) = said.and_then(|o| o.value.text()) else { return Ok(Vec::new()) };
+        Ok(vec![self.credential_for_login(name)?])
     }
 
     /// Error 15010 for a database, 15033 for a language that there is not.
@@ -114,9 +122,27 @@ impl Runner<'_> {
         if let AlterLoginAction::Set { options, .. } = &a.action {
             self.check_options(options)?;
         }
+        let said = match &a.action {
+            AlterLoginAction::Set { options, .. } => self.credentials_said(options)?,
+            AlterLoginAction::Credential { name, .. } => vec![self.credential_for_login(&name.text)?],
+            AlterLoginAction::Enable(_) => Vec::new(),
+        };
+        let lacks = |id| !login.credentials.contains(id);
+        if let AlterLoginAction::Credential { add: false, name } = &a.action
+            && said.iter().any(lacks)
+        {
+            return Err(crate::keys::errors::not_found("drop", "credential", &name.text));
+        }
         let there = self.info.master()?.change_login(&login, |login| match &a.action {
             AlterLoginAction::Enable(on) => login.disabled = !on,
+            AlterLoginAction::Credential { add, .. } => {
+                login.credentials.retain(|id| !said.contains(id));
+                login.credentials.extend(said.iter().filter(|_| *add));
+            }
             AlterLoginAction::Set { options, .. } => {
+                if options.iter().any(|o| matches!(o.name.as_str(), "CREDENTIAL" | "NO CREDENTIAL")) {
+                    login.credentials = said;
+                }
                 if let Some(hash) = hash {
                     login.password_hash = hash;
                 }

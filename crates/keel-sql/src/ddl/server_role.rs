@@ -53,6 +53,7 @@ impl Runner<'_> {
                 roles: Vec::new(),
                 permissions: Vec::new(),
                 role: true,
+                credentials: Vec::new(),
             },
         )
     }

@@ -56,6 +56,9 @@ pub struct LoginRecord {
     /// A server role of one's own: it has members and permissions, and nobody logs in as it.
     #[serde(default)]
     pub role: bool,
+    /// Credentials that it has.
+    #[serde(default)]
+    pub credentials: Vec<i32>,
 }
 
 impl LoginRecord {
@@ -75,6 +78,7 @@ impl LoginRecord {
             roles: Vec::new(),
             permissions: Vec::new(),
             role: false,
+            credentials: Vec::new(),
         }
     }
 }

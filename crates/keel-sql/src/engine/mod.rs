@@ -158,6 +158,7 @@ pub struct Engine {
     listening: std::sync::OnceLock<Vec<std::net::SocketAddr>>,
     diagnostics: std::sync::OnceLock<Arc<dyn crate::diagnostics::Diagnostics>>,
     failover_cluster: std::sync::OnceLock<Arc<dyn crate::FailoverCluster>>,
+    objects: std::sync::OnceLock<Arc<dyn keel_base::env::objects::Objects>>,
     /// Turns of balanced read-only routing.
     pub routing: crate::hadr::Rotation,
     /// Ids given to databases that are being seeded.
@@ -191,6 +192,8 @@ pub struct Engine {
     pub(crate) distributed: crate::distributed::Distributed,
     /// Other servers by name.
     pub(crate) linked: crate::linked::Linked,
+    /// Held while a credential is made, changed or dropped.
+    pub(crate) credentials_changing: Mutex<()>,
 }
 
 /// A configured and a running value.
@@ -241,11 +244,13 @@ impl Engine {
             governor: crate::governor::Governor::new(crate::clock::local_ticks(&*options.env.clock)),
             distributed: crate::distributed::Distributed::default(),
             linked: crate::linked::Linked::default(),
+            credentials_changing: Mutex::default(),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
             listening: std::sync::OnceLock::new(),
             diagnostics: std::sync::OnceLock::new(),
             failover_cluster: std::sync::OnceLock::new(),
+            objects: std::sync::OnceLock::new(),
             routing: crate::hadr::Rotation::default(),
             places: Mutex::default(),
             devices: Arc::default(),
@@ -463,6 +468,16 @@ impl Engine {
     #[must_use]
     pub fn diagnostics(&self) -> Option<&Arc<dyn crate::diagnostics::Diagnostics>> {
         self.diagnostics.get()
+    }
+
+    /// Sets what reaches URLs for BACKUP and RESTORE, once. Without it none is reached.
+    pub fn set_objects(&self, objects: Arc<dyn keel_base::env::objects::Objects>) {
+        let _ = self.objects.set(objects);
+    }
+
+    /// What reaches URLs.
+    pub(crate) fn objects(&self) -> Option<&Arc<dyn keel_base::env::objects::Objects>> {
+        self.objects.get()
     }
 
     /// Makes it a failover cluster instance, once, before the first client.

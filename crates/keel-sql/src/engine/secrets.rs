@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! <data>/service.keel ─► master keys of databases ─► private keys of certificates ─► keys of databases (those in master), cells
-//!                     └► passwords of linked servers
+//!          │          └► secrets of its credentials
+//!          └► passwords of linked servers, secrets of the instance's credentials
 //! ```
 //!
 //! The service master key is 32 random bytes in a file of its own, readable by the server's user alone: `KEELSMK1`, the key,
@@ -139,7 +140,7 @@ impl Engine {
         Ok(self.certificates()?.into_iter().find(|c| fold(&c.name) == fold(name)))
     }
 
-    /// A password of a linked server as it is kept: sealed with the service master key.
+    /// A password of a linked server or a credential's secret as it is kept: sealed with the service master key.
     pub(crate) fn seal_password(&self, password: &str) -> Result<Vec<u8>> {
         Ok(seal_secret(password.as_bytes(), &self.own_service_key()?, &*self.options.env.random))
     }

@@ -1,5 +1,6 @@
 //! What a database keeps of its keys: rows of its catalog, with every secret sealed.
 
+use keel_parser::ast::CredentialOptions;
 use keel_types::cell::Cipher;
 use serde::{Deserialize, Serialize};
 
@@ -171,6 +172,39 @@ pub struct SymmetricKeyDef {
     pub created: i64,
     /// Last change, local ticks.
     pub modified: i64,
+}
+
+/// A credential, of the instance or of a database.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CredentialDef {
+    /// `credential_id`
+    pub id: i32,
+    /// Name.
+    pub name: String,
+    /// `principal_id` of the owner; 0 for one of the instance.
+    pub principal: i32,
+    /// IDENTITY
+    pub identity: String,
+    /// SECRET, sealed with the service master key, or the database's.
+    pub sealed: Option<Vec<u8>>,
+    /// Create date, local ticks.
+    pub created: i64,
+    /// Last change, local ticks.
+    pub modified: i64,
+}
+
+impl CredentialDef {
+    /// A new one, to be told the rest.
+    pub(super) fn new(id: i32, name: &str) -> CredentialDef {
+        let (name, identity) = (name.to_owned(), String::new());
+        CredentialDef { id, name, principal: 0, identity, sealed: None, created: 0, modified: 0 }
+    }
+
+    /// As a statement makes it at a time: a secret that is not said is gone.
+    pub(super) fn with(self, options: &CredentialOptions, sealed: Option<Vec<u8>>, now: i64) -> Self {
+        let created = if self.created == 0 { now } else { self.created };
+        CredentialDef { identity: options.identity.to_string(), sealed, created, modified: now, ..self }
+    }
 }
 
 /// A symmetric key sealed with something.

@@ -64,6 +64,8 @@ error_functions! {
     cannot_drop_encryption(by, name) = 15558, 16, 1, "Cannot drop encryption by {by} '{name}'.";
     /// REMOVE PRIVATE KEY of what has none.
     no_private_key(kind) = 15563, 16, 1, "The {kind} has no private key set for it.";
+    /// A credential of that name is there.
+    credential_exists(name) = 15530, 16, 1, "The credential with name \"{name}\" already exists.";
     /// CREATE MASTER KEY where there is one.
     master_key_exists() = 15578, 16, 1, "There is already a master key in the database. Please drop it before performing this statement.";
     /// DROP MASTER KEY.

@@ -1,7 +1,10 @@
 //! Master keys: CREATE, ALTER, DROP, OPEN, CLOSE, BACKUP, RESTORE.
 
+use super::credential::CREDENTIAL;
 use super::definition::{MASTER_KEY_NAME, MasterKeyDef};
-use super::{AsymmetricKeyDef, CERTIFICATE, CertificateDef, MASTER_KEY, PrivateKey, Protection, errors};
+use super::{
+    AsymmetricKeyDef, CERTIFICATE, CertificateDef, CredentialDef, MASTER_KEY, PrivateKey, Protection, errors,
+};
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, object_class};
 use crate::engine::DatabaseEntry;
 use crate::run::Runner;
@@ -140,6 +143,14 @@ impl Runner<'_> {
                 self.put(entry, CatalogObject::AsymmetricKey(Arc::new(def)))?;
             }
         }
+        for credential in picture.credentials() {
+            let private = PrivateKey { by_master_key: credential.sealed.clone(), by_password: None };
+            let names = (CREDENTIAL, credential.name.as_str());
+            if let Some(private) = self.sealed_anew(&private, old, key, force, names)? {
+                let def = CredentialDef { sealed: private.by_master_key, ..(**credential).clone() };
+                self.put(entry, CatalogObject::Credential(Arc::new(def)))?;
+            }
+        }
         // DROP ENCRYPTION BY SERVICE MASTER KEY stays said.
         let by_server = stored.by_service_keys().next().is_some();
         self.put_new_master_key(entry, key, Some(password), stored.created, by_server)
@@ -233,6 +244,9 @@ impl Runner<'_> {
         }
         if let Some(key) = picture.asymmetric_keys().find(|k| hangs(&k.private)) {
             return Err(errors::master_key_in_use(super::ASYMMETRIC_KEY, &key.name));
+        }
+        if let Some(credential) = picture.credentials().find(|c| c.sealed.is_some()) {
+            return Err(errors::master_key_in_use(CREDENTIAL, &credential.name));
         }
         self.info.open_keys.borrow_mut().close_master(entry.id);
         self.change(entry, CatalogOp::Remove(CatalogKey { class: object_class::MASTER_KEY, id: 1 }))

@@ -1,4 +1,4 @@
-//! Keys and certificates of a database, and what is encrypted and signed with them.
+//! Keys and certificates of a database, and what is encrypted and signed with them; credentials.
 //!
 //! ```text
 //! service master key ─► master key ─► private keys ─► symmetric keys ─► cells
@@ -18,7 +18,7 @@
 //! | [`rsa`] | asymmetric encryption, signatures, certificates |
 //! | `open` | what a session has open, and how a key is opened |
 //! | `permission` | who sees and may do what |
-//! | `master`, `certificate`, `asymmetric`, `symmetric` | the statements |
+//! | `master`, `certificate`, `asymmetric`, `symmetric`, `credential` | the statements |
 //! | `files` | files of certificates and keys |
 //! | `functions` | the functions |
 //! | [`errors`] | the product's numbers and texts |
@@ -27,6 +27,7 @@
 
 mod asymmetric;
 mod certificate;
+pub(crate) mod credential;
 pub mod definition;
 pub mod errors;
 mod files;
@@ -38,8 +39,8 @@ pub mod rsa;
 mod symmetric;
 
 pub use definition::{
-    AsymmetricKeyDef, CertificateDef, MASTER_KEY_ID, MASTER_KEY_NAME, MasterKeyDef, PrivateKey, Protection,
-    SealedBy, SealedKey, SymmetricKeyDef, key_thumbprint,
+    AsymmetricKeyDef, CertificateDef, CredentialDef, MASTER_KEY_ID, MASTER_KEY_NAME, MasterKeyDef,
+    PrivateKey, Protection, SealedBy, SealedKey, SymmetricKeyDef, key_thumbprint,
 };
 pub(crate) use open::{OpenKey, OpenKeys};
 pub(crate) use permission::{securable, shown};

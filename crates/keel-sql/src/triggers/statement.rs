@@ -10,9 +10,9 @@ use crate::program::Program;
 use crate::run::Runner;
 use keel_parser::ast::{
     AlterRoleAction, AlterTable, AlterTableAction as Alter, AuditAction, AuditSpecificationAction,
-    AuditStatement, AvailabilityGroupAction, ContentIndex, Drop, DropClass, FullTextStatement,
-    GovernorStatement, KeyStatement, ModuleVerb, ObjectName, PartitionAction, Permission, PermissionVerb,
-    Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
+    AuditStatement, AvailabilityGroupAction, ContentIndex, CredentialAction, Drop, DropClass,
+    FullTextStatement, GovernorStatement, KeyStatement, ModuleVerb, ObjectName, PartitionAction, Permission,
+    PermissionVerb, Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
 };
 use keel_parser::lexer::{Tok, tokenize};
 use keel_query::catalog::{Catalog as _, DATABASE_TRIGGERS, ModuleDef, ModuleKind, SERVER_TRIGGERS};
@@ -110,6 +110,15 @@ impl Runner<'_> {
                 let event = within(&format!("{verb}_{}", kind.replace(' ', "_")))?;
                 Some(name.map_or(event.clone(), |name| event.object(name, kind)))
             }),
+            S::Credential(c) => {
+                let verb = match c.action {
+                    CredentialAction::Create(_) => "CREATE",
+                    CredentialAction::Alter(_) => "ALTER",
+                    CredentialAction::Drop { .. } => "DROP",
+                };
+                let event = if c.scoped { None } else { Event::server(&format!("{verb}_CREDENTIAL")) };
+                event.map(|e| e.object(&c.name.text, "CREDENTIAL"))
+            }
             S::CreateDatabase(c) => Event::to_database("CREATE_DATABASE", &c.name.text),
             S::AlterDatabase(a) => {
                 let name = a.name.as_ref().map_or_else(|| here.name(), |n| n.text.as_str().into());
@@ -569,6 +578,7 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
         // Application roles are among them.
         | S::CreateRole(_)
         | S::AlterRole(_)
+        | S::Credential(_)
         | S::Key(_) => crate::secrets::without_secrets(text).into_owned(),
         _ => text.to_owned(),
     }

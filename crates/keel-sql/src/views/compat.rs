@@ -27,10 +27,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("name", NAME), ("principal_id", INT), ("assembly_id", INT), ("clr_name", N256), ("permission_set", TINY),
         ("permission_set_desc", DESC), ("is_visible", BIT), ("create_date", DATE), ("modify_date", DATE), ("is_user_defined", BIT),
     ]),
-    none("credentials", &[
-        ("credential_id", INT), ("name", NAME), ("credential_identity", SqlType::NVarChar(Length::Limited(4000))), ("create_date", DATE),
-        ("modify_date", DATE), ("target_type", SqlType::NVarChar(Length::Limited(100))), ("target_id", INT),
-    ]),
     none("column_master_keys", &[
         ("name", NAME), ("column_master_key_id", INT), ("create_date", DATE), ("modify_date", DATE), ("key_store_provider_name", NAME),
         ("key_path", SqlType::NVarChar(Length::Limited(4000))), ("allow_enclave_computations", BIT), ("signature", SqlType::VarBinary(Length::Max)),

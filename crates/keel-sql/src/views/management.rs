@@ -25,12 +25,6 @@ const fn none(name: &'static str, columns: &'static [Column]) -> SystemView {
 }
 
 #[rustfmt::skip]
-const CREDENTIAL: &[Column] = &[
-    ("credential_id", INT), ("name", NAME), ("principal_id", INT), ("credential_identity", N4000), ("create_date", DATE),
-    ("modify_date", DATE), ("target_type", SqlType::NVarChar(Length::Limited(100))), ("target_id", INT),
-];
-
-#[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[
     // ---- classification ----
     none("sensitivity_classifications", &[
@@ -62,8 +56,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("column_encryption_key_id", INT), ("column_master_key_id", INT), ("encrypted_value", SqlType::VarBinary(Length::Limited(8000))),
         ("encryption_algorithm_name", NAME),
     ]),
-    none("database_scoped_credentials", CREDENTIAL),
-    none("database_credentials", CREDENTIAL),
     // ---- XML, spatial, graph ----
     none("selective_xml_index_paths", &[
         ("object_id", INT), ("index_id", INT), ("path_id", INT), ("path", N4000), ("name", NAME), ("path_type", TINY),

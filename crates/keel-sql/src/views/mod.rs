@@ -16,6 +16,7 @@ mod compat;
 mod constraints;
 mod content_indexes;
 mod counters;
+mod credentials;
 mod databases;
 mod dependencies;
 mod describe;
@@ -175,7 +176,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 53] {
+fn groups() -> [&'static [SystemView]; 54] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -213,6 +214,7 @@ fn groups() -> [&'static [SystemView]; 53] {
         hadr_cluster::VIEWS,
         hadr_own::VIEWS,
         compat::VIEWS,
+        credentials::VIEWS,
         absent::VIEWS,
         encryption::VIEWS,
         management::VIEWS,

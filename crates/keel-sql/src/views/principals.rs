@@ -180,7 +180,7 @@ fn syslogin(l: &crate::engine::LoginRecord) -> Vec<Value> {
 }
 
 /// The logins that the session may see: its own and `sa`, and all with a permission for it.
-fn visible_logins(cx: &ViewContext<'_>) -> Vec<crate::engine::LoginRecord> {
+pub(super) fn visible_logins(cx: &ViewContext<'_>) -> Vec<crate::engine::LoginRecord> {
     let mut all = visible_principals(cx);
     all.retain(|l| !l.role);
     all
@@ -212,7 +212,7 @@ fn server_principals(cx: &ViewContext<'_>) -> Rows {
         row.extend([
             text(l.default_database.as_str()),
             text(l.default_language.as_str()),
-            NULL,
+            l.credentials.first().map_or(NULL, |id| int(*id)),
             NULL,
             bit(false),
         ]);

@@ -96,6 +96,10 @@ fn no_key_lies_on_the_disk_as_it_is() {
         &mut session,
         "CREATE ASYMMETRIC KEY a WITH ALGORITHM = RSA_2048; CHECKPOINT; BACKUP DATABASE shop TO DISK = 'shop.bak'",
     );
+    well(
+        &mut session,
+        "CREATE DATABASE SCOPED CREDENTIAL c WITH IDENTITY = 'i', SECRET = 'Scoped-Word-1'; CREATE CREDENTIAL c WITH IDENTITY = 'i', SECRET = 'Own-Word-1'",
+    );
     well(&mut session, "BACKUP MASTER KEY TO FILE = '/data/shop.key' ENCRYPTION BY PASSWORD = 'File-Word-1'");
     well(
         &mut session,
@@ -109,7 +113,9 @@ fn no_key_lies_on_the_disk_as_it_is() {
     };
     let rsa_oid = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00, 0x04, 0x82].to_vec();
     let mut secrets = vec![key, rsa_oid];
-    for text in ["a long story", "Master-Key-1", "Key-Word-1", "File-Word-1", PLAIN] {
+    for text in
+        ["a long story", "Master-Key-1", "Key-Word-1", "File-Word-1", "Scoped-Word-1", "Own-Word-1", PLAIN]
+    {
         secrets.extend([text.as_bytes().to_vec(), utf16(text)]);
     }
     let json = |bytes: &[u8]| {

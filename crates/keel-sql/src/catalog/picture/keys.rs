@@ -1,9 +1,9 @@
-//! The keys and certificates of a database.
+//! The keys, certificates and credentials of a database.
 
 use super::super::object_class as class;
 use super::{CatalogKey, Picture, fold};
 use crate::catalog::SecurableRef;
-use crate::keys::{AsymmetricKeyDef, CertificateDef, MasterKeyDef, SymmetricKeyDef};
+use crate::keys::{AsymmetricKeyDef, CertificateDef, CredentialDef, MasterKeyDef, SymmetricKeyDef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ pub(super) struct Keys {
     pub certificates: BTreeMap<i32, Arc<CertificateDef>>,
     pub asymmetric: BTreeMap<i32, Arc<AsymmetricKeyDef>>,
     pub symmetric: BTreeMap<i32, Arc<SymmetricKeyDef>>,
+    pub credentials: BTreeMap<i32, Arc<CredentialDef>>,
 }
 
 impl Picture {
@@ -23,6 +24,7 @@ impl Picture {
             class::MASTER_KEY => keys.master.is_some(),
             class::CERTIFICATE => keys.certificates.contains_key(&key.id),
             class::ASYMMETRIC_KEY => keys.asymmetric.contains_key(&key.id),
+            class::SCOPED_CREDENTIAL => keys.credentials.contains_key(&key.id),
             _ => keys.symmetric.contains_key(&key.id),
         };
         if !there {
@@ -33,17 +35,20 @@ impl Picture {
             class::MASTER_KEY => keys.master = None,
             class::CERTIFICATE => drop(keys.certificates.remove(&key.id)),
             class::ASYMMETRIC_KEY => drop(keys.asymmetric.remove(&key.id)),
+            class::SCOPED_CREDENTIAL => drop(keys.credentials.remove(&key.id)),
             _ => drop(keys.symmetric.remove(&key.id)),
         }
     }
 
-    /// Leaves those that somebody sees.
-    pub(super) fn see_keys(&mut self, sees: impl Fn(SecurableRef) -> bool) {
+    /// Leaves those that somebody sees, and credentials to who controls the database.
+    pub(super) fn see_keys(&mut self, controls: bool, sees: impl Fn(SecurableRef) -> bool) {
         let keys = &*self.keys;
-        if keys.certificates.is_empty() && keys.asymmetric.is_empty() && keys.symmetric.is_empty() {
+        let none = keys.certificates.is_empty() && keys.asymmetric.is_empty() && keys.symmetric.is_empty();
+        if none && (controls || keys.credentials.is_empty()) {
             return;
         }
         let keys = Arc::make_mut(&mut self.keys);
+        keys.credentials.retain(|_, _| controls);
         keys.certificates.retain(|id, _| sees(SecurableRef::Certificate(*id)));
         keys.asymmetric.retain(|id, _| sees(SecurableRef::AsymmetricKey(*id)));
         keys.symmetric.retain(|id, _| sees(SecurableRef::SymmetricKey(*id)));
@@ -104,6 +109,17 @@ impl Picture {
     #[must_use]
     pub fn symmetric_key_of(&self, guid: &[u8; 16]) -> Option<&Arc<SymmetricKeyDef>> {
         self.symmetric_keys().find(|k| k.guid == *guid)
+    }
+
+    /// The credentials by id.
+    pub fn credentials(&self) -> impl Iterator<Item = &Arc<CredentialDef>> {
+        self.keys.credentials.values()
+    }
+
+    /// A credential by name.
+    #[must_use]
+    pub fn credential_named(&self, name: &str) -> Option<&Arc<CredentialDef>> {
+        self.credentials().find(|c| fold(&c.name) == fold(name))
     }
 
     /// `principal_id` of a certificate's owner.

@@ -36,7 +36,9 @@ impl Picture {
         seen.synonyms.retain(|id, _| sees(*id, ON_SYNONYMS));
         seen.sequences.retain(|id, _| sees(*id, ON_SEQUENCES));
         seen.policies.retain(|id, _| sees(*id, &[]));
-        seen.see_keys(|on| {
+        let controls = token
+            .is_some_and(|token| self.permits(token, "CONTROL", SecurableRef::Database) == Verdict::Allowed);
+        seen.see_keys(controls, |on| {
             let verdict = |token| crate::keys::shown(on, |name, on| self.permits(token, name, on));
             token.is_some_and(verdict)
         });

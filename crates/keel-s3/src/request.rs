@@ -1,0 +1,274 @@
+//! Requests: signed, sent, sent again, and what went wrong in words.
+
+use crate::Options;
+use crate::address::{Place, place};
+use keel_base::env::objects::ObjectAddress;
+use rusty_s3::{Credentials, Method, S3Action};
+use std::io::{self, ErrorKind, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use ureq::Agent;
+use ureq::http::{self, HeaderMap};
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+
+/// How long a signature is good for.
+const SIGNED_FOR: Duration = Duration::from_secs(3600);
+const CONNECT_WITHIN: Duration = Duration::from_secs(15);
+/// Nothing moves for so long: the connection is given up.
+const STANDS_STILL: Duration = Duration::from_secs(120);
+/// A storage may take its time, most of all over putting parts together.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(300);
+/// How often a request is sent before it has failed.
+const TIMES: u32 = 6;
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+/// How often who waits is asked whether he still does.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Of an answer that says what is wrong.
+const TEXT_BYTES_MAX: u64 = 64 << 10;
+/// Certificates of a directory at most, as in the product.
+const CERTIFICATES_MAX: usize = 50;
+
+/// Who asks for one object.
+pub(crate) struct Client {
+    agent: Agent,
+    pub place: Place,
+    credentials: Credentials,
+    pub cancelled: Arc<dyn Fn() -> bool + Send + Sync>,
+    first_wait: Duration,
+}
+
+/// An answer that is not an error.
+pub(crate) struct Answer {
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+/// What went wrong with one request.
+struct Failure {
+    error: io::Error,
+    /// It may pass.
+    again: bool,
+}
+
+/// Whether somebody is still waiting.
+type Waits<'a> = &'a dyn Fn() -> bool;
+
+impl Client {
+    pub fn new(options: &Options, at: &ObjectAddress) -> io::Result<Client> {
+        let place = place(&at.url, &at.region, &options.plain)?;
+        let is_plain = place.bucket.base_url().scheme() == "http";
+        let tls = if is_plain { TlsConfig::default() } else { tls(options.certificates.as_deref())? };
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(None)
+            .user_agent("evenkeel")
+            .timeout_connect(Some(CONNECT_WITHIN))
+            .timeout_per_read(Some(STANDS_STILL))
+            .timeout_per_write(Some(STANDS_STILL))
+            .timeout_recv_response(Some(ANSWERS_WITHIN))
+            .tls_config(tls);
+        Ok(Client {
+            agent: config.build().into(),
+            place,
+            credentials: Credentials::new(at.key.0.clone(), at.key.1.clone()),
+            cancelled: Arc::clone(&at.cancelled),
+            first_wait: if options.first_wait.is_zero() { FIRST_WAIT } else { options.first_wait },
+        })
+    }
+
+    pub fn credentials(&self) -> Option<&Credentials> {
+        Some(&self.credentials)
+    }
+
+    /// Sends a request until it is answered, or has failed often enough. An answer has at most `body_max` bytes.
+    pub fn ask<'a, A: S3Action<'a>>(
+        &self,
+        action: &A,
+        headers: &[(&str, &str)],
+        body: &[u8],
+        body_max: u64,
+    ) -> io::Result<Answer> {
+        self.ask_while(&|| !(self.cancelled)(), action, headers, body, body_max)
+    }
+
+    /// The same for as long as somebody waits.
+    pub fn ask_while<'a, A: S3Action<'a>>(
+        &self,
+        waits: Waits<'_>,
+        action: &A,
+        headers: &[(&str, &str)],
+        body: &[u8],
+        body_max: u64,
+    ) -> io::Result<Answer> {
+        let mut wait = self.first_wait;
+        for time in 1.. {
+            let url = action.sign(SIGNED_FOR);
+            match self.send(A::METHOD, url.as_str(), headers, body, body_max) {
+                Ok(answer) => return Ok(answer),
+                Err(failure) if !failure.again || time >= TIMES => return Err(failure.error),
+                Err(failure) => {
+                    if !sleep(wait, waits) {
+                        return Err(failure.error);
+                    }
+                    wait *= 2;
+                }
+            }
+        }
+        unreachable!("the loop has no end")
+    }
+
+    fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+        body_max: u64,
+    ) -> Result<Answer, Failure> {
+        let method = match method {
+            Method::Head => http::Method::HEAD,
+            Method::Get => http::Method::GET,
+            Method::Post => http::Method::POST,
+            Method::Put => http::Method::PUT,
+            Method::Delete => http::Method::DELETE,
+        };
+        let has_body = method == http::Method::PUT || method == http::Method::POST;
+        let mut request = http::Request::builder().method(method).uri(url);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let unsendable = |e: http::Error| Failure { error: io::Error::other(e), again: false };
+        let sent = if has_body {
+            self.agent.run(request.body(body).map_err(unsendable)?)
+        } else {
+            self.agent.run(request.body(()).map_err(unsendable)?)
+        };
+        let mut response = sent.map_err(not_sent)?;
+        let status = response.status().as_u16();
+        let (headers, limit) =
+            (response.headers().clone(), if status < 300 { body_max } else { TEXT_BYTES_MAX });
+        let mut bytes = Vec::new();
+        let read = response.body_mut().as_reader().take(limit + 1).read_to_end(&mut bytes);
+        read.map_err(|error| Failure { error, again: true })?;
+        match status {
+            200..=299 if bytes.len() as u64 <= limit => Ok(Answer { headers, body: bytes }),
+            200..=299 => Err(Failure {
+                error: io::Error::other("the answer is longer than was asked for"),
+                again: false,
+            }),
+            _ => Err(refused(status, &headers, &String::from_utf8_lossy(&bytes))),
+        }
+    }
+}
+
+/// Waits, as long as somebody else does: false when nobody does any more.
+fn sleep(time: Duration, waits: Waits<'_>) -> bool {
+    let until = Instant::now() + time;
+    loop {
+        if !waits() {
+            return false;
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        std::thread::sleep(left.min(LOOK_EVERY));
+    }
+}
+
+/// The text of an element of an answer.
+pub(crate) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
+    rest.split_once(&format!("</{name}>")).map(|(text, _)| text)
+}
+
+/// What an answer that is an error says.
+fn refused(status: u16, headers: &HeaderMap, body: &str) -> Failure {
+    let code = element(body, "Code").unwrap_or_default();
+    let kind = match status {
+        401 | 403 => ErrorKind::PermissionDenied,
+        404 => ErrorKind::NotFound,
+        // Of another region, or a server that speaks something else.
+        300..=399 => ErrorKind::Unsupported,
+        408 => ErrorKind::TimedOut,
+        _ => ErrorKind::Other,
+    };
+    let mut text = format!("HTTP {status}");
+    if !code.is_empty() {
+        text = format!("{text} {code}");
+    }
+    if let Some(message) = element(body, "Message").filter(|m| !m.is_empty()) {
+        text = format!("{text}: {message}");
+    }
+    if let Some(region) =
+        headers.get("x-amz-bucket-region").and_then(|r| r.to_str().ok()).filter(|_| status < 400)
+    {
+        text = format!("{text} (the bucket's region is {region})");
+    }
+    let again = matches!(status, 408 | 429 | 500 | 502 | 503 | 504) || code == "RequestTimeout";
+    Failure { error: io::Error::new(kind, text), again }
+}
+
+fn not_sent(e: ureq::Error) -> Failure {
+    let again = matches!(
+        e,
+        ureq::Error::Io(_)
+            | ureq::Error::Timeout(_)
+            | ureq::Error::ConnectionFailed
+            | ureq::Error::HostNotFound
+            | ureq::Error::Protocol(_)
+    );
+    let error = match e {
+        ureq::Error::Timeout(_) => io::Error::new(ErrorKind::TimedOut, e.to_string()),
+        // The certificate is not trusted, say: trying again helps nobody.
+        ureq::Error::Io(e) if e.kind() == ErrorKind::InvalidData => {
+            return Failure { error: e, again: false };
+        }
+        ureq::Error::Io(e) => e,
+        e => io::Error::other(e.to_string()),
+    };
+    Failure { error, again }
+}
+
+/// Trust in the system's roots and what lies in a directory.
+fn tls(directory: Option<&Path>) -> io::Result<TlsConfig> {
+    // Errors are of single files: what could be read is what is trusted.
+    let mut roots: Vec<Certificate<'static>> = rustls_native_certs::load_native_certs()
+        .certs
+        .iter()
+        .map(|der| Certificate::from_der(der).to_owned())
+        .collect();
+    for bytes in directory.map_or_else(|| Ok(Vec::new()), own_certificates)? {
+        roots.push(Certificate::from_der(&bytes).to_owned());
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    Ok(TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .root_certs(RootCerts::new_with_certs(&roots))
+        .unversioned_rustls_crypto_provider(provider)
+        .build())
+}
+
+fn own_certificates(directory: &Path) -> io::Result<Vec<Vec<u8>>> {
+    let files = match std::fs::read_dir(directory) {
+        Ok(files) => files,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(e),
+    };
+    let mut paths = files.map(|file| file.map(|f| f.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths.into_iter().filter(|path| path.is_file()).take(CERTIFICATES_MAX) {
+        let bytes = std::fs::read(&path)?;
+        let pem = rustls_pemfile::certs(&mut &bytes[..]).collect::<io::Result<Vec<_>>>()?;
+        if pem.is_empty() {
+            found.push(bytes);
+        } else {
+            found.extend(pem.into_iter().map(|der| der.to_vec()));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,311 @@
+//! An object that is written: parts, sent by a thread while the next one is filled.
+
+use crate::request::{Answer, Client, element};
+use keel_base::env::File;
+use keel_base::env::objects::NewObject;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use rusty_s3::actions::{
+    AbortMultipartUpload, CompleteMultipartUpload, CreateMultipartUpload, DeleteObject, HeadObject,
+    UploadPart,
+};
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Parts of an object at most, as storages have it.
+const PARTS_MAX: usize = 10_000;
+/// How often who waits for the thread looks whether its client still does.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Answers to what is asked beside the parts are short.
+const ANSWER_BYTES_MAX: u64 = 1 << 20;
+
+/// An upload. The thread lives as long as it does.
+pub(crate) struct Upload {
+    shared: Arc<Shared>,
+    part_bytes: usize,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    client: Client,
+    /// What the storage calls the upload.
+    id: String,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Bytes taken so far.
+    length: u64,
+    /// The part that is being filled.
+    filling: Vec<u8>,
+    /// One that waits to be sent.
+    waiting: Option<Vec<u8>>,
+    /// One is being sent.
+    sending: bool,
+    /// What the parts that were sent are called, in their order.
+    tags: Vec<String>,
+    failed: Option<(ErrorKind, String)>,
+    end: End,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum End {
+    /// There is none yet.
+    #[default]
+    Open,
+    /// The object is there.
+    Whole,
+    /// It will never be.
+    Gone,
+}
+
+impl State {
+    fn check(&self) -> io::Result<()> {
+        match (&self.failed, self.end) {
+            (Some((kind, text)), _) => Err(io::Error::new(*kind, text.clone())),
+            (None, End::Open) => Ok(()),
+            (None, _) => Err(io::Error::other("the object has been ended")),
+        }
+    }
+}
+
+impl Upload {
+    pub fn begin(client: Client, part_bytes: usize, replace: bool) -> io::Result<Upload> {
+        let place = &client.place;
+        let head = HeadObject::new(&place.bucket, client.credentials(), &place.key);
+        match client.ask(&head, &[], &[], 0) {
+            Ok(_) if !replace => return Err(ErrorKind::AlreadyExists.into()),
+            Ok(_) => {}
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            // Who may only write is not told what is there: with FORMAT nobody asks.
+            Err(e) if e.kind() == ErrorKind::PermissionDenied && replace => {}
+            Err(e) => return Err(e),
+        }
+        let create = CreateMultipartUpload::new(&place.bucket, client.credentials(), &place.key);
+        let answer = client.ask(&create, &[], &[], ANSWER_BYTES_MAX)?;
+        let text = String::from_utf8_lossy(&answer.body);
+        // Not every storage names the namespace that the standard's reader asks for.
+        let id = element(&text, "UploadId").map(str::to_owned);
+        let id =
+            id.ok_or_else(|| io::Error::new(ErrorKind::Unsupported, "What answers is no S3 storage."))?;
+        let shared = Arc::new(Shared { client, id, state: Mutex::default(), changed: Condvar::new() });
+        let sender = Arc::clone(&shared);
+        let thread =
+            std::thread::Builder::new().name("object upload".into()).spawn(move || sender.send_parts());
+        let thread = Mutex::new(Some(thread?));
+        Ok(Upload { shared, part_bytes, thread })
+    }
+
+    /// Takes the last part out of who sends, and him with it.
+    fn stop(&self, end: End) -> End {
+        let mut state = self.shared.state.lock();
+        let was = std::mem::replace(&mut state.end, end);
+        (state.waiting, state.filling) = (None, Vec::new());
+        self.shared.changed.notify_all();
+        drop(state);
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+        was
+    }
+}
+
+impl Shared {
+    /// The thread: parts in their order, until there are no more.
+    fn send_parts(&self) {
+        let mut state = self.state.lock();
+        loop {
+            let Some(part) = state.waiting.take() else {
+                if state.end != End::Open || state.failed.is_some() {
+                    return;
+                }
+                self.changed.wait(&mut state);
+                continue;
+            };
+            state.sending = true;
+            let number = state.tags.len() + 1;
+            self.changed.notify_all();
+            let sent = MutexGuard::unlocked(&mut state, || self.send_part(number, &part));
+            match sent {
+                Ok(tag) => state.tags.push(tag),
+                Err(e) => state.failed = Some((e.kind(), e.to_string())),
+            }
+            state.sending = false;
+            self.changed.notify_all();
+        }
+    }
+
+    fn send_part(&self, number: usize, part: &[u8]) -> io::Result<String> {
+        let too_many = || io::Error::new(ErrorKind::FileTooLarge, "more than 10,000 parts");
+        let number =
+            u16::try_from(number).ok().filter(|n| usize::from(*n) <= PARTS_MAX).ok_or_else(too_many)?;
+        let (client, place) = (&self.client, &self.client.place);
+        let put = UploadPart::new(&place.bucket, client.credentials(), &place.key, number, &self.id);
+        let waits = || !(client.cancelled)() && self.state.lock().end == End::Open;
+        let answer = client.ask_while(&waits, &put, &[], part, ANSWER_BYTES_MAX)?;
+        let tag = answer.headers.get("etag").and_then(|tag| tag.to_str().ok());
+        tag.map(str::to_owned).ok_or_else(|| io::Error::other("the storage does not name the part"))
+    }
+
+    /// Waits until something is so, or has failed.
+    fn wait_until(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+        is_so: impl Fn(&State) -> bool,
+    ) -> io::Result<()> {
+        loop {
+            state.check()?;
+            if is_so(state) {
+                return Ok(());
+            }
+            if (self.client.cancelled)() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            self.changed.wait_for(state, LOOK_EVERY);
+        }
+    }
+
+    /// Makes the parts an object.
+    fn complete(&self, tags: &[String], length: u64) -> io::Result<()> {
+        let (client, place) = (&self.client, &self.client.place);
+        let tags = tags.iter().map(String::as_str);
+        let complete =
+            CompleteMultipartUpload::new(&place.bucket, client.credentials(), &place.key, &self.id, tags);
+        let body = complete.clone().body();
+        let done = client.ask(&complete, &[], body.as_bytes(), ANSWER_BYTES_MAX);
+        match done {
+            // It may be said behind a status that it went well.
+            Ok(Answer { body, .. }) => match element(&String::from_utf8_lossy(&body), "Code") {
+                Some(code) => Err(io::Error::other(format!("the parts did not become an object: {code}"))),
+                None => Ok(()),
+            },
+            // Its answer was lost, and then there is no such upload any more.
+            Err(e) if e.kind() == ErrorKind::NotFound && self.is_there(length) => Ok(()),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn is_there(&self, length: u64) -> bool {
+        let (client, place) = (&self.client, &self.client.place);
+        let head = HeadObject::new(&place.bucket, client.credentials(), &place.key);
+        let found = client.ask(&head, &[], &[], 0).ok();
+        let said = found.and_then(|answer| answer.headers.get("content-length")?.to_str().ok()?.parse().ok());
+        said == Some(length)
+    }
+
+    /// Nothing of it is left. Whether anybody waits does not matter.
+    fn clean_up(&self, was: End) {
+        let (client, place) = (&self.client, &self.client.place);
+        let waits = || true;
+        // What cannot be taken away stays for the storage's own rules about uploads that nobody ends.
+        let _ = match was {
+            End::Open => {
+                let abort =
+                    AbortMultipartUpload::new(&place.bucket, client.credentials(), &place.key, &self.id);
+                client.ask_while(&waits, &abort, &[], &[], ANSWER_BYTES_MAX).map(drop)
+            }
+            End::Whole => {
+                let delete = DeleteObject::new(&place.bucket, client.credentials(), &place.key);
+                client.ask_while(&waits, &delete, &[], &[], ANSWER_BYTES_MAX).map(drop)
+            }
+            End::Gone => Ok(()),
+        };
+    }
+}
+
+impl File for Upload {
+    /// Nothing of it can be read before it is whole.
+    fn read_at(&self, _: &mut [u8], offset: u64) -> io::Result<usize> {
+        let length = self.shared.state.lock().length;
+        if offset >= length { Ok(0) } else { Err(ErrorKind::Unsupported.into()) }
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let mut state = self.shared.state.lock();
+        state.check()?;
+        if offset != state.length {
+            return Err(io::Error::new(
+                ErrorKind::Unsupported,
+                "an object is written from its beginning to its end",
+            ));
+        }
+        let mut rest = buf;
+        while !rest.is_empty() {
+            let room = self.part_bytes - state.filling.len();
+            let (now, later) = rest.split_at(room.min(rest.len()));
+            if state.filling.capacity() == 0 {
+                state.filling.reserve_exact(self.part_bytes);
+            }
+            state.filling.extend_from_slice(now);
+            state.length += now.len() as u64;
+            rest = later;
+            if state.filling.len() == self.part_bytes {
+                self.shared.wait_until(&mut state, |s| s.waiting.is_none())?;
+                state.waiting = Some(std::mem::take(&mut state.filling));
+                self.shared.changed.notify_all();
+            }
+        }
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.shared.state.lock().check()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        let shared = &self.shared;
+        let mut state = shared.state.lock();
+        if state.end == End::Whole {
+            return Ok(());
+        }
+        shared.wait_until(&mut state, |s| s.waiting.is_none())?;
+        if !state.filling.is_empty() || state.tags.is_empty() && !state.sending {
+            state.waiting = Some(std::mem::take(&mut state.filling));
+            shared.changed.notify_all();
+        }
+        shared.wait_until(&mut state, |s| s.waiting.is_none() && !s.sending)?;
+        let (tags, length) = (std::mem::take(&mut state.tags), state.length);
+        drop(state);
+        let done = shared.complete(&tags, length);
+        let mut state = shared.state.lock();
+        match &done {
+            Ok(()) => state.end = End::Whole,
+            Err(e) => state.failed = Some((e.kind(), e.to_string())),
+        }
+        shared.changed.notify_all();
+        done
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.shared.state.lock().length)
+    }
+
+    /// It has the length that it has.
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        if len == self.len()? { Ok(()) } else { Err(ErrorKind::Unsupported.into()) }
+    }
+
+    fn allocate(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl NewObject for Upload {
+    fn give_up(&self) {
+        let was = self.stop(End::Gone);
+        self.shared.clean_up(was);
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        let whole = self.shared.state.lock().end == End::Whole;
+        let was = self.stop(if whole { End::Whole } else { End::Gone });
+        if !whole {
+            self.shared.clean_up(was);
+        }
+    }
+}
