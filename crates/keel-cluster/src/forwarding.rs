@@ -100,10 +100,11 @@ impl Group {
 
     // ---- the forwarder ----------------------------------------------------------------------------------------------
 
-    /// What a follower must have to be in the synchronized set: all that was ever acknowledged, to clients or to the global primary.
+    /// What a follower must have to be in the synchronized set: all that was ever acknowledged, to clients or to the global primary. Of what
+    /// was acknowledged before a primary began it knows only that it has all of it.
     pub(crate) fn least_of_members(&self, db: &Database) -> Lsn {
         match self.config.forwards() {
-            false => db.agreed,
+            false => db.agreed.max(db.epoch_start),
             true if db.feed.receiving_session().is_some() => db.agreed.max(db.vouched),
             true => db.agreed.max(db.hardened),
         }

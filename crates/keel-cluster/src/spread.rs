@@ -283,6 +283,7 @@ impl Group {
             match forced {
                 Some(epoch) if local.consented < epoch && local.suspended.is_none() => {
                     self.suspend(cx, database.id, SuspendReason::Partner);
+                    self.give_up_unless_whole(database.id);
                 }
                 None if local.suspended == Some(SuspendReason::Partner) => {
                     // RESUME was given on the primary.
@@ -290,10 +291,22 @@ impl Group {
                     let local = self.local_database(database.id);
                     (local.suspended, local.consented) = (None, epoch);
                     self.touch();
+                    self.give_up_unless_whole(database.id);
                     cx.log(self.config.id, Some(database.id), LogEvent::Resumed);
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// A new copy whose log has not come as far as its base tree when the history parts has rows of the lost one there, which no cut
+    /// takes away: it is made anew.
+    fn give_up_unless_whole(&mut self, database: GroupDatabaseId) {
+        if let Some(db) = self.databases.get_mut(&database)
+            && db.open
+            && !db.is_whole()
+        {
+            db.feed.reseed = true;
         }
     }
 

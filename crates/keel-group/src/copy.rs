@@ -194,11 +194,13 @@ impl Copy {
 
     /// The log as it is while quiet.
     pub(crate) fn facts(&self) -> LogFacts {
+        // Before the end: a checkpoint may come between the two.
+        let floor = self.db.floor();
         LogFacts {
             history: self.log.epochs(),
             end: self.log.hardened(),
             agreed: self.db.agreed(),
-            floor: self.db.floor(),
+            floor,
             reached: Lsn::ZERO,
         }
     }

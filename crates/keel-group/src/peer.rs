@@ -33,6 +33,8 @@ pub(crate) struct Peer {
     pub(crate) name: String,
     /// Which version of the product it runs; `None` for one from before that was told.
     pub(crate) product: Option<String>,
+    /// The latest protocol version that both sides speak.
+    pub(crate) version: u16,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) link: Link,
     /// Encoded control frames that wait for the sender.
@@ -92,6 +94,7 @@ pub(crate) struct NewPeer {
     pub(crate) instance: InstanceId,
     pub(crate) name: String,
     pub(crate) product: Option<String>,
+    pub(crate) version: u16,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) link: Link,
     pub(crate) totals: Arc<PeerTotals>,
@@ -103,6 +106,7 @@ impl Peer {
             instance: new.instance,
             name: new.name,
             product: new.product,
+            version: new.version,
             fingerprint: new.fingerprint,
             link: new.link,
             control: Mutex::new(Vec::new()),

@@ -380,6 +380,7 @@ impl Shared {
             instance,
             name: hello.name,
             product,
+            version: hello.version_max.min(keel_transport::limits::VERSION),
             fingerprint,
             link,
             totals: self.totals(instance),

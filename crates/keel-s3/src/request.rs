@@ -15,9 +15,9 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 /// How long a signature is good for.
 const SIGNED_FOR: Duration = Duration::from_secs(3600);
 const CONNECT_WITHIN: Duration = Duration::from_secs(15);
-/// Nothing moves for so long: the connection is given up.
+/// Nothing can be sent for so long: the connection is given up.
 const STANDS_STILL: Duration = Duration::from_secs(120);
-/// A storage may take its time, most of all over putting parts together.
+/// Nothing comes for so long: a storage may take its time, most of all over putting parts together.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(300);
 /// How often a request is sent before it has failed.
 const TIMES: u32 = 6;
@@ -66,7 +66,7 @@ impl Client {
             .proxy(None)
             .user_agent("evenkeel")
             .timeout_connect(Some(CONNECT_WITHIN))
-            .timeout_per_read(Some(STANDS_STILL))
+            .timeout_per_read(Some(ANSWERS_WITHIN))
             .timeout_per_write(Some(STANDS_STILL))
             .timeout_recv_response(Some(ANSWERS_WITHIN))
             .tls_config(tls);
@@ -188,7 +188,10 @@ pub(crate) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
 /// What an answer that is an error says.
 fn refused(status: u16, headers: &HeaderMap, body: &str) -> Failure {
     let code = element(body, "Code").unwrap_or_default();
+    // Of another region: Amazon says 301, and 400 to what was signed for the wrong one and has no body to say so.
+    let region = headers.get("x-amz-bucket-region").and_then(|r| r.to_str().ok()).filter(|_| status <= 400);
     let kind = match status {
+        400 if region.is_some() => ErrorKind::Unsupported,
         401 | 403 => ErrorKind::PermissionDenied,
         404 => ErrorKind::NotFound,
         // Of another region, or a server that speaks something else.
@@ -203,9 +206,7 @@ fn refused(status: u16, headers: &HeaderMap, body: &str) -> Failure {
     if let Some(message) = element(body, "Message").filter(|m| !m.is_empty()) {
         text = format!("{text}: {message}");
     }
-    if let Some(region) =
-        headers.get("x-amz-bucket-region").and_then(|r| r.to_str().ok()).filter(|_| status < 400)
-    {
+    if let Some(region) = region {
         text = format!("{text} (the bucket's region is {region})");
     }
     let again = matches!(status, 408 | 429 | 500 | 502 | 503 | 504) || code == "RequestTimeout";

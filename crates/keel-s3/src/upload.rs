@@ -11,12 +11,14 @@ use rusty_s3::actions::{
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Parts of an object at most, as storages have it.
 const PARTS_MAX: usize = 10_000;
 /// How often who waits for the thread looks whether its client still does.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long giving up may take with a storage that does not answer.
+const GIVE_UP_WITHIN: Duration = Duration::from_secs(20);
 /// Answers to what is asked beside the parts are short.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
@@ -99,14 +101,19 @@ impl Upload {
         Ok(Upload { shared, part_bytes, thread })
     }
 
-    /// Takes the last part out of who sends, and him with it.
+    /// Takes the last part out of who sends, and him with it; who is stuck in sending ends by himself.
     fn stop(&self, end: End) -> End {
+        let until = Instant::now() + GIVE_UP_WITHIN;
         let mut state = self.shared.state.lock();
         let was = std::mem::replace(&mut state.end, end);
         (state.waiting, state.filling) = (None, Vec::new());
         self.shared.changed.notify_all();
+        while state.sending && Instant::now() < until {
+            self.shared.changed.wait_for(&mut state, LOOK_EVERY);
+        }
+        let is_stuck = state.sending;
         drop(state);
-        if let Some(thread) = self.thread.lock().take() {
+        if let Some(thread) = self.thread.lock().take().filter(|_| !is_stuck) {
             let _ = thread.join();
         }
         was
@@ -131,7 +138,10 @@ impl Shared {
             let sent = MutexGuard::unlocked(&mut state, || self.send_part(number, &part));
             match sent {
                 Ok(tag) => state.tags.push(tag),
-                Err(e) => state.failed = Some((e.kind(), e.to_string())),
+                Err(e) => {
+                    state.failed = Some((e.kind(), e.to_string()));
+                    state.waiting = None;
+                }
             }
             state.sending = false;
             self.changed.notify_all();
@@ -196,10 +206,11 @@ impl Shared {
         said == Some(length)
     }
 
-    /// Nothing of it is left. Whether anybody waits does not matter.
+    /// Nothing of it is left. Whether anybody waits does not matter, but it does not take for ever.
     fn clean_up(&self, was: End) {
         let (client, place) = (&self.client, &self.client.place);
-        let waits = || true;
+        let until = Instant::now() + GIVE_UP_WITHIN;
+        let waits = || Instant::now() < until;
         // What cannot be taken away stays for the storage's own rules about uploads that nobody ends.
         let _ = match was {
             End::Open => {

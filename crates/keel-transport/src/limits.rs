@@ -4,9 +4,11 @@ use keel_log::block::BLOCK_BYTES_MAX;
 
 /// The protocol version this code speaks. Whatever changes the frames, the messages in them or the log's records takes the next number, and is
 /// used between instances that both have it only, so that the members of a cluster can be replaced one after the other.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 /// Since this version each side tells what it runs ([`Frame::Product`](crate::Frame::Product)) behind its hello.
 pub const VERSION_PRODUCT: u16 = 3;
+/// Since this version a member that has no place for a copy tells the source why.
+pub const VERSION_REFUSED: u16 = 4;
 /// The oldest version it still understands.
 pub const VERSION_MIN: u16 = 2;
 

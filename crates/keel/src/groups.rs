@@ -182,17 +182,19 @@ BEGIN
     IF @done <> @before AND @all > 0 RAISERROR(N'%d of %d copies are synchronized.', 0, 1, @done, @all) WITH NOWAIT;
     SET @before = @done;
     IF @done >= @all BREAK;
+    SET @failures = NULL;
     SELECT TOP 1 @failures = a.number_of_attempts,
         @failure = CONCAT(r.replica_server_name, N', ', d.database_name, N': ', p.failure_message)
-    FROM sys.dm_hadr_automatic_seeding a
-    JOIN sys.dm_hadr_database_replica_states s ON s.replica_id = a.ag_remote_replica_id AND s.group_database_id = a.ag_db_id
-    JOIN sys.availability_replicas r ON r.replica_id = a.ag_remote_replica_id
-    JOIN sys.availability_databases_cluster d ON d.group_database_id = a.ag_db_id
+    FROM sys.dm_hadr_database_replica_states s
+    CROSS APPLY (SELECT TOP 1 * FROM sys.dm_hadr_automatic_seeding
+        WHERE ag_remote_replica_id = s.replica_id AND ag_db_id = s.group_database_id ORDER BY start_time DESC) a
+    JOIN sys.availability_replicas r ON r.replica_id = s.replica_id
+    JOIN sys.availability_databases_cluster d ON d.group_database_id = s.group_database_id
     JOIN sys.dm_hadr_physical_seeding_stats p ON p.local_physical_seeding_id = a.operation_id
     WHERE s.group_id = @id AND s.synchronization_state <> 2 AND a.current_state = N'FAILED'
     ORDER BY a.number_of_attempts DESC;
     IF @failed_before = 0 AND @failures > 0 RAISERROR(N'A seeding failed and is tried again. %s', 0, 1, @failure) WITH NOWAIT;
-    SET @failed_before = ISNULL(@failures, 0);
+    IF @failures > 0 SET @failed_before = @failures;
     IF @failures >= 5 SET @end = SYSUTCDATETIME();
     IF SYSUTCDATETIME() >= @end
     BEGIN

@@ -14,6 +14,10 @@ CREATE VIEW s.v AS SELECT id, [odd name] FROM dbo.t WHERE worth > 1;
 GO
 CREATE VIEW dbo.w AS SELECT v.* FROM s.v AS v;
 GO
+CREATE VIEW dbo.x AS SELECT TOP (5) WITH TIES * FROM s.v ORDER BY id;
+GO
+CREATE VIEW dbo.y AS SELECT DISTINCT a.id, 2 * b.worth AS twice FROM s.v AS a, dbo.t AS b, (info.dbo.w AS c CROSS JOIN dbo.x) WHERE a.id = b.id;
+GO
 CREATE PROCEDURE dbo.p @a int = 1, @b s.amount OUTPUT, @t s.pairs READONLY, @m nvarchar(max) AS SELECT @a;
 GO
 CREATE FUNCTION s.f (@a dbo.code, @d datetime2(3)) RETURNS decimal(12, 3) WITH SCHEMABINDING, RETURNS NULL ON NULL INPUT AS BEGIN RETURN 1.5 END;
@@ -40,6 +44,15 @@ SELECT * FROM INFORMATION_SCHEMA.COLUMN_DOMAIN_USAGE ORDER BY COLUMN_NAME;
 SELECT * FROM INFORMATION_SCHEMA.DOMAIN_CONSTRAINTS;
 SELECT * FROM INFORMATION_SCHEMA.VIEW_TABLE_USAGE ORDER BY VIEW_NAME;
 SELECT VIEW_NAME, TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM INFORMATION_SCHEMA.VIEW_COLUMN_USAGE ORDER BY VIEW_NAME, COLUMN_NAME;
+GO
+-- Who sees nothing of the modules sees nothing of what they name.
+CREATE USER u WITHOUT LOGIN;
+EXECUTE AS USER = 'u';
+SELECT COUNT(*) AS dependencies FROM sys.sql_expression_dependencies;
+SELECT COUNT(*) AS usages FROM INFORMATION_SCHEMA.VIEW_TABLE_USAGE;
+REVERT;
+SELECT COUNT(*) AS dependencies FROM sys.sql_expression_dependencies WHERE referenced_id = OBJECT_ID('dbo.t');
+SELECT DISTINCT OBJECT_SCHEMA_NAME(object_id) + '.' + OBJECT_NAME(object_id) AS catalog FROM sys.partitions WHERE object_id < 100;
 GO
 USE master;
 DROP DATABASE info;

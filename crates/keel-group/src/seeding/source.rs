@@ -91,8 +91,11 @@ impl Shared {
         database: GroupDatabaseId,
         text: String,
     ) {
-        let Some(name) = self.named(database) else { return };
-        self.seedings.allowed.lock().remove(&(peer, database));
+        // Nobody waits for it, say because the role went elsewhere meanwhile.
+        if self.seedings.allowed.lock().remove(&(peer, database)).is_none() {
+            return;
+        }
+        let name = self.named(database).unwrap_or_default();
         let attempt = self.attempt(operation, database, name, peer, true);
         self.seedings.remember(attempt.shown(self, SeedingOutcome::Failed(text)));
         self.step(Event::SeedEnded { peer, database, completed: false });

@@ -10,6 +10,7 @@ use crate::shell::Shared;
 use keel_cluster::{Event, GroupDatabaseId, GroupId, InstanceId};
 use keel_node::{Database, SeedInfo, SeedSink};
 use keel_transport::SeedChunk;
+use keel_transport::limits::VERSION_REFUSED;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -41,8 +42,10 @@ impl Shared {
             Ok(place) => place,
             Err(text) => {
                 self.note(Some(database), &format!("{name} cannot be seeded here: {text}"));
-                let refused = SeedMsg::Refused { operation, database, text: text.clone() };
-                self.send_seed_msg(&peer_now, &refused);
+                if peer_now.version >= VERSION_REFUSED {
+                    let refused = SeedMsg::Refused { operation, database, text: text.clone() };
+                    self.send_seed_msg(&peer_now, &refused);
+                }
                 let attempt = self.attempt(operation, database, name, peer, false);
                 self.seedings.remember(attempt.shown(self, SeedingOutcome::Failed(text)));
                 return self.step(Event::SeedEnded { peer, database, completed: false });

@@ -306,9 +306,13 @@ fn roll_forward(
 }
 
 /// Ends the restoring of a database: all of its log is applied, transactions that had not ended never happened, and from now on it
-/// stands alone and can be written. Its history parts here from the one it was taken from.
+/// stands alone and can be written. Its history parts here from the one it was taken from. Error [`DbError::Role`] for a copy that was
+/// made for a group and has not received the log that belongs to it.
 pub fn complete(db: &Database) -> Result<(), DbError> {
     let log = db.log().ok_or_else(|| DbError::Role("a volatile database is not restored".into()))?;
+    if log.hardened() < db.floor() {
+        return Err(DbError::Role("its base tree has more than its log: this copy cannot be used".into()));
+    }
     db.promote(Epoch(log.epoch().0 + 1))?;
     db.leave_group()
 }

@@ -267,7 +267,12 @@ impl Media {
 
     /// What was being written has failed. Objects that are whole belong to a set that is not.
     pub fn give_up(&self) {
-        self.objects.iter().for_each(|object| object.give_up());
+        // At the same time: a storage that does not answer keeps each of them waiting.
+        std::thread::scope(|scope| {
+            for object in &self.objects {
+                scope.spawn(|| object.give_up());
+            }
+        });
     }
 
     /// Notes in each of several files when the newest backup was finished; not in objects, which stay as they are.

@@ -18,6 +18,7 @@ use keel_query::SessionInfo as _;
 use keel_types::SqlError;
 use keel_types::error::Result;
 use parking_lot::MutexGuard;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -239,21 +240,28 @@ impl Runner<'_> {
             label.encryption = Some(encryption.clone());
             key
         });
-        let (mut told, mut noted, mut ended) = (0, Ok(()), None);
+        let (mut told, mut noted) = (0, Ok(()));
+        let ended = Cell::new(None);
         let mut describe = |written: &Written| {
             label.finished = engine.now_local();
             (label.checkpoint, label.first, label.last) =
                 (written.checkpoint.0, written.first.0, written.last.0);
             (label.bytes, label.stored, label.family) = (written.bytes, written.stored, written.family);
-            ended = Some(*written);
-            if options.moves(wanted) {
-                // Now: the backup holds the log until it ends.
-                noted = note_full(entry, written, label.finished);
-            }
+            ended.set(Some((*written, label.finished)));
             serde_json::to_vec(&label).expect("plain structures become JSON")
         };
         let (file, compression) = (&*media.file, BackupOptions { compress, key });
-        let mut progress = |done, of| self.say_progress(options.stats, &mut told, done, of);
+        let mut progress = |done, of| {
+            let Some((written, finished)) = ended.get() else {
+                return self.say_progress(options.stats, &mut told, done, of);
+            };
+            // It is whole and durable, and still holds the log: noted now, and not given up any more.
+            if options.moves(wanted) {
+                noted = note_full(entry, &written, finished);
+            }
+            let _ = self.say_progress(options.stats, &mut told, done, of);
+            Ok(())
+        };
         let store = &entry.store;
         let done = match wanted {
             Wanted::Log(chain) => {
@@ -273,7 +281,7 @@ impl Runner<'_> {
             return Err(if self.info.cancelled() { sql_errors::cancelled() } else { media.not_written(e) });
         }
         noted?;
-        let ended = ended.expect("it was asked for its label");
+        let (ended, _) = ended.get().expect("it was asked for its label");
         if options.moves(wanted) {
             note_base(entry, &label, &ended)?;
         }
@@ -411,8 +419,9 @@ fn note_base(entry: &DatabaseEntry, label: &Label, written: &Written) -> Result<
 
 /// A full backup begins the chain of log backups, where one is wanted and none has begun.
 fn note_full(entry: &DatabaseEntry, written: &Written, at: i64) -> Result<()> {
-    let begun = entry.log_chain();
     entry.change_settings(|settings| {
+        // A backup of the log that ends at the same time is not undone.
+        let begun = entry.log_chain();
         let new = LogChain { family: written.family, backed_up: written.border.0, full: 0, at, count: 0 };
         let chain = LogChain { full: written.checkpoint.0, ..begun.unwrap_or(new) };
         settings.log_chain = (settings.recovery != "SIMPLE").then_some(chain);

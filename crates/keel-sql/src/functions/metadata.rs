@@ -5,6 +5,7 @@ use crate::catalog::{DBO, Named, Picture, fold};
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::session::info::Info;
 use crate::session::scope::Scope;
+use crate::views::partitions::CATALOG_OBJECT;
 use keel_base::DatabaseId;
 use keel_query::catalog::{Catalog as _, ColumnDef, IndexDef, IndexKind, ModuleKind, ObjectId, TableDef};
 use keel_query::scope::NameParts;
@@ -169,10 +170,16 @@ pub(super) fn object(info: &Info, id: Option<i64>, database: Option<i64>) -> Opt
 }
 
 pub(super) fn object_name(info: &Info, args: &[Value]) -> Result<Value> {
+    if number(args, 0) == Some(CATALOG_OBJECT.into()) {
+        return Ok(string(Some("sysrscols")));
+    }
     Ok(string(object(info, number(args, 0), number(args, 1)).map(|(_, o)| o.name)))
 }
 
 pub(super) fn object_schema_name(info: &Info, args: &[Value]) -> Result<Value> {
+    if number(args, 0) == Some(CATALOG_OBJECT.into()) {
+        return Ok(string(Some("sys")));
+    }
     let found = object(info, number(args, 0), number(args, 1));
     Ok(string(found.and_then(|(p, o)| p.schema_name(o.schema_id))))
 }

@@ -45,7 +45,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "sysdepends",
         columns: &[("id", INT), ("depid", INT), ("number", SMALL), ("depnumber", SMALL)],
         rows: |cx| {
-            let known = references(cx)
+            let known = references(cx, |_| true)
                 .into_iter()
                 .filter_map(|r| Some(vec![int(r.from), int(r.to?), int(0), int(0)]));
             known.collect()
@@ -75,18 +75,23 @@ fn dependencies(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
         row.extend([r.to.map_or(NULL, int), int(0), bit(r.parts.len() == 1), bit(false)]);
         row
     };
-    let mut rows: Vec<Vec<Value>> = references(cx).into_iter().map(row).collect();
+    let mut rows: Vec<Vec<Value>> = references(cx, |_| true).into_iter().map(row).collect();
     rows.extend(super::policies::dependencies(cx));
     rows
 }
 
-fn references(cx: &ViewContext<'_>) -> Vec<Reference> {
-    let picture = cx.info.picture(&cx.entry);
+/// What the modules that are asked for name, as far as the session sees modules and objects.
+fn references(cx: &ViewContext<'_>, asked: impl Fn(&ModuleDef) -> bool) -> Vec<Reference> {
+    let picture = &cx.picture;
     let mut found: Vec<Reference> = Vec::new();
-    for module in picture.modules() {
+    for module in picture.modules().filter(|m| asked(m)) {
         let bound = crate::modules::is_schema_bound(module);
+        let first = found.len();
         for (parts, stands_for_object) in names_in(module) {
             let schema = match &parts[..] {
+                [database, schema, _] if fold(database) == fold(&cx.entry.name()) => {
+                    picture.schema_id(schema)
+                }
                 [schema, _] => picture.schema_id(schema),
                 [_] => Some(module.schema_id),
                 _ => None,
@@ -98,8 +103,8 @@ fn references(cx: &ViewContext<'_>) -> Vec<Reference> {
                 .or_else(|| if parts.len() == 1 { by_name(crate::catalog::DBO) } else { None });
             // `a.b` is mostly a column, and a single unknown name a common table expression.
             let is_reference = to.is_some() || (stands_for_object && parts.len() > 1);
-            let seen = found.iter().any(|r| r.from == module.object_id && r.parts == parts);
-            if is_reference && to != Some(module.object_id) && !seen {
+            let seen = || found[first..].iter().any(|r| r.parts == parts);
+            if is_reference && to != Some(module.object_id) && !seen() {
                 found.push(Reference { from: module.object_id, parts, to, bound });
             }
         }
@@ -114,7 +119,7 @@ pub(super) fn tables_of_views(cx: &ViewContext<'_>) -> Vec<(Arc<ModuleDef>, i32)
             || cx.picture.module_by_id(id).is_some_and(|m| m.kind == ModuleKind::View)
     };
     let mut found = Vec::new();
-    for r in references(cx) {
+    for r in references(cx, |m| m.kind == ModuleKind::View) {
         let view = cx.picture.module_by_id(r.from).filter(|m| m.kind == ModuleKind::View);
         if let (Some(view), Some(to)) = (view, r.to.filter(|to| is_table(*to)))
             && !found.iter().any(|(v, t): &(Arc<ModuleDef>, i32)| v.object_id == r.from && *t == to)
@@ -143,9 +148,32 @@ impl ColumnNames {
 pub(super) fn names_of_columns(view: &ModuleDef) -> ColumnNames {
     let tokens = lexer::tokenize(&view.text, view.quoted_identifier).unwrap_or_default();
     let words = tokens.iter().filter(|t| is_name(t)).map(|t| fold(&word_of(view, t))).collect();
-    let lists = |before: &Token| matches!(before.tok, Tok::Kw(Kw::SELECT) | Tok::Comma | Tok::Dot);
-    let all = tokens.windows(2).any(|w| w[1].tok == Tok::Star && lists(&w[0]));
+    let selects = |at: &usize| tokens[*at].tok == Tok::Kw(Kw::SELECT);
+    let first = (0..tokens.len()).filter(selects).any(|at| begins_with_star(&tokens[at + 1..]));
+    let lists = |before: &Token| matches!(before.tok, Tok::Comma | Tok::Dot);
+    let all = first || tokens.windows(2).any(|w| w[1].tok == Tok::Star && lists(&w[0]));
     ColumnNames { words, all }
+}
+
+/// Whether the list behind SELECT begins with a `*`, behind ALL, DISTINCT and TOP.
+fn begins_with_star(behind: &[Token]) -> bool {
+    let mut at = 0;
+    let is = |at: usize, tok: Tok| behind.get(at).is_some_and(|t| t.tok == tok);
+    if is(at, Tok::Kw(Kw::ALL)) || is(at, Tok::Kw(Kw::DISTINCT)) {
+        at += 1;
+    }
+    if is(at, Tok::Kw(Kw::TOP)) {
+        at += 1;
+        if is(at, Tok::LParen) {
+            let end = behind[at..].iter().position(|t| t.tok == Tok::RParen);
+            at += end.unwrap_or_default();
+        }
+        at += 1;
+        at += usize::from(is(at, Tok::Kw(Kw::PERCENT)));
+        // WITH TIES
+        at += if is(at, Tok::Kw(Kw::WITH)) { 2 } else { 0 };
+    }
+    is(at, Tok::Star)
 }
 
 /// The word that a token is, without its quotes.
@@ -160,8 +188,28 @@ fn names_in(module: &ModuleDef) -> Vec<(Vec<String>, bool)> {
     let word = |t: &Token| word_of(module, t);
     let mut names = Vec::new();
     let mut at = 0;
+    // Whether a list of tables is going on, here and around the parentheses that are open.
+    let (mut lists_tables, mut around) = (false, Vec::new());
     while at < tokens.len() {
         if !is_name(&tokens[at]) {
+            match tokens[at].tok {
+                Tok::LParen => around.push(lists_tables),
+                Tok::RParen => lists_tables = around.pop().unwrap_or_default(),
+                Tok::Kw(Kw::FROM | Kw::JOIN) => lists_tables = true,
+                Tok::Kw(
+                    Kw::SELECT
+                    | Kw::WHERE
+                    | Kw::GROUP
+                    | Kw::HAVING
+                    | Kw::ORDER
+                    | Kw::ON
+                    | Kw::UNION
+                    | Kw::SET,
+                ) => {
+                    lists_tables = false;
+                }
+                _ => {}
+            }
             at += 1;
             continue;
         }
@@ -175,7 +223,8 @@ fn names_in(module: &ModuleDef) -> Vec<(Vec<String>, bool)> {
             at += 2;
         }
         at += 1;
-        let stands_for_object = stands_for_object(&tokens[..begin]);
+        let in_list = begin > 0 && matches!(tokens[begin - 1].tok, Tok::Comma | Tok::LParen);
+        let stands_for_object = stands_for_object(&tokens[..begin]) || lists_tables && in_list;
         if !parts[0].starts_with('#') && (stands_for_object || parts.len() > 1) {
             names.push((parts, stands_for_object));
         }

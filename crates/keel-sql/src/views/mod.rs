@@ -48,7 +48,7 @@ mod msdb;
 mod objects;
 mod odbc;
 mod old;
-mod partitions;
+pub(crate) mod partitions;
 pub mod plans;
 mod policies;
 mod principals;

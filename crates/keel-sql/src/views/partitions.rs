@@ -130,7 +130,7 @@ pub(super) fn of_table<'t>(cx: &ViewContext<'_>, table: &'t TableDef) -> Vec<Par
 
 /// The `object_id` under which the catalog's own rows are counted: that of `sys.sysrscols`, the first of the product's system tables. So
 /// sums over a database without tables are numbers, which Management Objects relies on; it is in no view of objects.
-pub(super) const CATALOG_OBJECT: i32 = 3;
+pub(crate) const CATALOG_OBJECT: i32 = 3;
 
 /// The number of objects, for the rows of the catalog.
 pub(super) fn catalog_rows(cx: &ViewContext<'_>) -> i64 {

@@ -25,7 +25,7 @@ pub(super) struct Shape {
 pub(super) fn shape(ty: Option<SqlType>) -> Shape {
     let ty = ty.unwrap_or(SqlType::Null);
     let f = facts(ty);
-    let wide = matches!(ty, SqlType::NChar(_) | SqlType::NVarChar(_));
+    let wide = matches!(ty, SqlType::NChar(_) | SqlType::NVarChar(_) | SqlType::NText);
     let octets = f.characters.map(|n| if wide && n > 0 { i64::from(n) * 2 } else { i64::from(n) });
     let (precision, radix, scale) = match ty {
         SqlType::Decimal { .. } | SqlType::Numeric { .. } | SqlType::Money | SqlType::SmallMoney => {

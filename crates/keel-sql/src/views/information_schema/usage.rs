@@ -38,21 +38,18 @@ pub(in super::super) static VIEWS: &[SystemView] = &[
     SystemView { schema: SCHEMA, name: "VIEW_COLUMN_USAGE", columns: VIEW_COLUMN, rows: view_columns },
 ];
 
-fn is_domain(ty: &&Arc<TypeDef>) -> bool {
-    ty.table.is_none()
-}
-
 fn domains(cx: &ViewContext<'_>) -> Rows {
     let row = |ty: &Arc<TypeDef>| {
-        let s = shape(Some(ty.base));
-        let collation = default_collation(Some(ty.base), &cx.picture.settings().collation);
-        let mut row =
-            vec![catalog(cx), schema(cx, ty.schema_id), text(ty.name.as_str()), text(ty.base.name())];
+        let base = ty.table.is_none().then_some(ty.base);
+        let s = shape(base);
+        let collation = default_collation(base, &cx.picture.settings().collation);
+        let mut row = vec![catalog(cx), schema(cx, ty.schema_id), text(ty.name.as_str())];
+        row.push(text(base.map_or("table type", |ty| ty.name())));
         row.extend([s.characters, s.octets, NULL, NULL, collation, NULL, NULL, s.set]);
         row.extend([s.precision, s.radix, s.scale, s.fraction, NULL]);
         row
     };
-    cx.picture.types().filter(is_domain).map(row).collect()
+    cx.picture.types().map(row).collect()
 }
 
 fn columns_of_domains(cx: &ViewContext<'_>) -> Rows {
@@ -70,9 +67,10 @@ fn columns_of_domains(cx: &ViewContext<'_>) -> Rows {
 
 /// The view's name, and that of what it uses.
 fn used(cx: &ViewContext<'_>, view: &ModuleDef, to: i32) -> Option<Vec<Value>> {
-    let object = cx.picture.objects().find(|o| o.object_id == to)?;
+    let table = cx.picture.stored_by_id(to).map(|t| (t.schema_id, t.name.clone()));
+    let (of, name) = table.or_else(|| cx.picture.module_by_id(to).map(|m| (m.schema_id, m.name.clone())))?;
     let mut row = vec![catalog(cx), schema(cx, view.schema_id), text(view.name.as_str()), catalog(cx)];
-    row.extend([schema(cx, object.schema_id), text(object.name)]);
+    row.extend([schema(cx, of), text(name)]);
     Some(row)
 }
 
@@ -82,11 +80,15 @@ fn view_tables(cx: &ViewContext<'_>) -> Rows {
 
 fn view_columns(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
+    let mut named = None;
     for (view, to) in tables_of_views(cx) {
         let Some(head) = used(cx, &view, to) else { continue };
-        let named = names_of_columns(&view);
+        if named.as_ref().is_none_or(|(id, _)| *id != view.object_id) {
+            named = Some((view.object_id, names_of_columns(&view)));
+        }
         let columns = cx.info.column_names(&cx.entry, to);
-        for (_, name) in columns.iter().filter(|(_, name)| named.has(name)) {
+        let is_named = |name: &str| named.as_ref().is_some_and(|(_, names)| names.has(name));
+        for (_, name) in columns.iter().filter(|(_, name)| is_named(name)) {
             let mut row = head.clone();
             row.push(text(name.as_str()));
             rows.push(row);
