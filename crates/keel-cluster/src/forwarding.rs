@@ -101,12 +101,13 @@ impl Group {
     // ---- the forwarder ----------------------------------------------------------------------------------------------
 
     /// What a follower must have to be in the synchronized set: all that was ever acknowledged, to clients or to the global primary. Of what
-    /// was acknowledged before a primary began it knows only that it has all of it.
+    /// was acknowledged before a primary began it knows only that it has all of it. A forwarder whose own copy is new may be followed
+    /// before its log has come as far as its base tree; a copy made of it is none to lead with until it has.
     pub(crate) fn least_of_members(&self, db: &Database) -> Lsn {
         match self.config.forwards() {
             false => db.agreed.max(db.epoch_start),
-            true if db.feed.receiving_session().is_some() => db.agreed.max(db.vouched),
-            true => db.agreed.max(db.hardened),
+            true if db.feed.receiving_session().is_some() => db.agreed.max(db.vouched).max(db.base),
+            true => db.agreed.max(db.hardened).max(db.base),
         }
     }
 

@@ -129,9 +129,10 @@ impl Database {
         self.apply_to = self.agreed;
     }
 
-    /// It can be led with: a copy that was just made has in its base tree what its log has still to receive.
+    /// It can be led with: a copy that was just made has in its base tree what its log has still to receive, and one that makes room
+    /// for another is as good as gone.
     pub(crate) fn is_whole(&self) -> bool {
-        self.open && self.hardened >= self.base
+        self.open && self.hardened >= self.base && !matches!(self.feed.stage, Stage::Seeding(_))
     }
 
     /// The log lacks what it once held, and no primary has accepted it since.

@@ -535,7 +535,7 @@ impl Group {
         }
         let Some(take_over) = self.take_over.take() else { return };
         match take_over.command {
-            Some(command) if take_over.force => self.force(cx, command),
+            Some(command) if take_over.force && !self.lacks_copies() => self.force(cx, command),
             Some(command) => cx.reply(command, Err(error)),
             None => {}
         }

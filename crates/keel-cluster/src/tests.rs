@@ -321,6 +321,9 @@ fn a_copy_whose_log_is_gone_makes_room_for_one_new_copy() {
     let asked =
         |pair: &Pair| pair.done.iter().filter(|(_, a)| matches!(a, Action::ExpectSeed { .. })).count();
     assert_eq!(asked(&pair), 1);
+    pair.command(1, 5, Command::ForceFailover { group: GROUP });
+    pair.pass(1);
+    assert_eq!(pair.answer(5), Some(Err(CommandError::NotSynchronized)), "nothing is left to lead with");
     // It is taken away when the seeding begins.
     pair.event(1, Event::DatabaseClosed { database: DATABASE });
     pair.pass(1);
@@ -328,6 +331,18 @@ fn a_copy_whose_log_is_gone_makes_room_for_one_new_copy() {
     pair.event(1, Event::SeedEnded { peer: instance(0), database: DATABASE, completed: false });
     pair.pass(30);
     assert!(asked(&pair) > 1, "one that failed is repeated");
+}
+
+#[test]
+fn nobody_is_forced_to_lead_with_a_copy_that_is_gone() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    // That it left the set is not on disk, so it does not know.
+    pair.disk_stalls = true;
+    pair.event(1, Event::DatabaseClosed { database: DATABASE });
+    pair.command(1, 9, Command::ForceFailover { group: GROUP });
+    assert_eq!(pair.answer(9), Some(Err(CommandError::NotSynchronized)));
+    assert_eq!(pair.status(1).role, RoleStatus::Secondary);
 }
 
 #[test]

@@ -44,6 +44,8 @@ struct Engine {
     held: bool,
     agreed: Lsn,
     applied: Lsn,
+    /// Of a new copy: where its base tree stands, which its log may have still to come to.
+    base: Lsn,
     ack_limit: Lsn,
     receiving: Option<(usize, SessionId, Epoch)>,
     senders: BTreeMap<usize, (SessionId, usize, Lsn)>,
@@ -58,6 +60,7 @@ impl Engine {
             held: false,
             agreed: Lsn::ZERO,
             applied: Lsn::ZERO,
+            base: Lsn::ZERO,
             ack_limit: Lsn::MAX,
             receiving: None,
             senders: BTreeMap::new(),
@@ -77,7 +80,8 @@ impl Engine {
             }
         }
         // Whatever is redone may be in the base tree.
-        LogFacts { history, end: self.end(), agreed: self.agreed, floor: self.applied, reached: Lsn::ZERO }
+        let floor = self.applied.max(self.base);
+        LogFacts { history, end: self.end(), agreed: self.agreed, floor, reached: Lsn::ZERO }
     }
 }
 
@@ -199,8 +203,8 @@ impl World {
         self.nodes[i] = Some(Node::new(me, records, kept.store.as_ref(), seed, self.now));
         self.lives[i] += 1;
         if let Some(engine) = &mut self.engines[i] {
-            let (agreed, applied) = (engine.agreed, engine.applied);
-            *engine = Engine { agreed, applied, ..Engine::new(engine.log.clone()) };
+            let (agreed, applied, base) = (engine.agreed, engine.applied, engine.base);
+            *engine = Engine { agreed, applied, base, ..Engine::new(engine.log.clone()) };
         }
         for j in (0..NODES).filter(|j| *j != i) {
             if self.nodes[j].is_some() {
@@ -417,7 +421,8 @@ impl World {
                 self.soon(i, Event::Applied { database: DATABASE, lsn });
             }
             Action::Seed { peer, .. } => {
-                let copy = Engine { agreed: engine.agreed, ..Engine::new(engine.log.clone()) };
+                let (agreed, base) = (engine.agreed, engine.base);
+                let copy = Engine { agreed, base, ..Engine::new(engine.log.clone()) };
                 self.send(i, index(peer), What::Copy(i, copy));
                 self.soon(i, Event::SeedEnded { peer, database: DATABASE, completed: true });
             }
@@ -683,5 +688,31 @@ fn the_role_is_taken_as_soon_as_it_was_given_up() {
         world.pass(3000);
         assert_eq!(world.replies.get(&forces), Some(&Ok(())), "seed {seed}");
         world.check("a change of roles at once");
+    }
+}
+
+#[test]
+fn nobody_is_in_a_forwarders_set_with_a_copy_that_is_not_whole() {
+    for seed in seeds() {
+        let mut world = World::new(seed);
+        world.until_healthy("the beginning");
+        world.closed = Some(0);
+        world.pass(1000);
+        let forwarder = world.leader(1).unwrap();
+        let member = (3..NODES).find(|i| *i != forwarder).unwrap();
+        // The forwarder has a new copy, and of the log nothing has come yet; the other one is seeded from that.
+        let engine = world.engines[forwarder].as_mut().unwrap();
+        engine.base = Lsn(engine.end().0 + 1);
+        world.opened(forwarder);
+        world.kill(member);
+        world.engines[member] = None;
+        world.pass(3000);
+        world.start(member);
+        world.pass(30_000);
+        assert_eq!(world.leader(1), Some(forwarder), "seed {seed}");
+        assert!(world.engines[member].is_some(), "seed {seed}: there is no copy");
+        assert!(!world.is_healthy(), "seed {seed}: in the set with half a copy");
+        world.closed = None;
+        world.check("its log came");
     }
 }

@@ -370,10 +370,12 @@ impl World {
             .remove_dir_all(&dir)
             .and_then(|()| disk.sync_dir(&dir.join("log")))
             .and_then(|()| disk.sync_dir(&dir));
-        if gone.is_err()
-            && let Some(keep) = self.instances[i].tear
-        {
-            self.crash(i, keep);
+        let (tear, failing) = (self.instances[i].tear, self.instances[i].failing);
+        if gone.is_err() && tear.or(failing).is_some() {
+            // Whoever does it sees that it failed, and does it again: half of a copy is none that could be opened.
+            if let Some(keep) = tear {
+                self.crash(i, keep);
+            }
             self.purge(i, database);
         }
     }

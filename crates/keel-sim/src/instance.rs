@@ -654,6 +654,10 @@ impl World {
             }
             Action::ExpectSeed { peer, database } => {
                 self.instances[i].expecting.insert(database, instance_index(peer));
+                // What is there makes room.
+                if self.instances[i].engines.remove(&index_of(database)).is_some() {
+                    self.at(i, 0, What::Tell(Box::new(Event::DatabaseClosed { database })));
+                }
             }
             Action::Reply { command, result } => {
                 self.instances[i].answers.insert(command, result);

@@ -4,6 +4,7 @@
 use crate::engine::{Commit, Content, Ground, Image, Trouble, read_file, write_file};
 use keel_base::env::{Disk, Env};
 use keel_base::{Epoch, Lsn};
+use keel_log::block::{FLAG_CONTINUES, FLAG_UNFINISHED};
 use keel_log::segment::SEGMENT_BYTES_MIN;
 use keel_log::{Log, LogOptions, OpenFrom};
 use std::collections::BTreeSet;
@@ -139,6 +140,21 @@ impl Numbers {
             log,
         }
     }
+
+    /// The end of the last append that is agreed on whole: the agreed point may be inside one, and a log that began there could not
+    /// be read.
+    fn border(&self) -> Result<Lsn, Trouble> {
+        let mut border = self.log.truncated();
+        let mut scanner = self.log.scan(border)?;
+        while let Some(block) = scanner.next()?
+            && block.header.end_lsn() <= self.agreed
+        {
+            if block.header.flags & FLAG_UNFINISHED == 0 {
+                border = block.header.end_lsn();
+            }
+        }
+        Ok(border)
+    }
 }
 
 /// A copy as it was sent over.
@@ -181,7 +197,7 @@ impl Content for Numbers {
         if self.parsed_to < self.log.hardened() {
             let mut scanner = self.log.scan(self.parsed_to)?;
             while let Some(block) = scanner.next()? {
-                if block.header.flags & keel_log::block::FLAG_CONTINUES == 0 {
+                if block.header.flags & FLAG_CONTINUES == 0 {
                     self.partial.clear();
                 }
                 self.partial.extend_from_slice(block.payload());
@@ -270,7 +286,7 @@ impl Content for Numbers {
     }
 
     fn image(&mut self) -> Result<Option<Image>, Trouble> {
-        let at = self.agreed;
+        let at = self.border()?;
         let Some(previous) = self.log.checksum_before(at)? else { return Ok(None) };
         let history = self.history().into_iter().filter(|h| h.1 < at).collect();
         let rows = self.commits()?.iter().filter(|c| c.end <= at).copied().collect();
