@@ -19,6 +19,7 @@ mod compile_only;
 mod cursor;
 mod instead;
 mod live_cursor;
+mod needs;
 mod query;
 mod raise;
 mod reach;
