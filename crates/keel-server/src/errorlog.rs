@@ -74,6 +74,11 @@ impl ServerLog for ErrorLog {
     fn record(&self, line: &str) -> std::io::Result<()> {
         self.append("Server", line)
     }
+    fn cycle(&self) -> std::io::Result<()> {
+        let mut open = self.open.lock();
+        *open = Open { file: rotate(&self.path)?, bytes: 0 };
+        Ok(())
+    }
     fn archives(&self) -> Vec<(u32, PathBuf)> {
         let old = (1..=KEPT).map(|n| (n, self.path.with_file_name(format!("errorlog.{n}"))));
         let all = std::iter::once((0, self.path.clone())).chain(old);
@@ -107,6 +112,13 @@ mod tests {
         let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap_or_default();
         assert!(read("errorlog").contains("Server      start 8"));
         assert!(read("errorlog.6").contains("start 2"));
+        let log = ErrorLog::start(&dir, false).expect("writable");
+        log.write("before");
+        log.cycle().expect("writable");
+        log.write("behind");
+        assert!(read("errorlog").ends_with("behind\n") && !read("errorlog").contains("before"));
+        assert!(read("errorlog.1").ends_with("before\n"));
+        assert!(read("errorlog.6").contains("start 4"));
         assert!(!dir.join("errorlog.7").exists());
         fs::remove_dir_all(&dir).expect("ours");
     }

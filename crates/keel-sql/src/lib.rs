@@ -71,6 +71,7 @@ mod host;
 pub mod keys;
 pub mod linked;
 pub mod map;
+pub mod messages;
 pub mod modules;
 pub mod procs;
 pub mod program;

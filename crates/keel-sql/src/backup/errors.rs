@@ -49,6 +49,12 @@ crate::errors::error_functions! {
     not_the_base() = 3136, 16, 3, "This differential backup cannot be restored because the database has not been restored to the correct earlier state.";
     /// A logical device.
     no_device(name) = 3206, 16, 1, "Backup device '{name}' does not exist. To view existing backup devices, use the sys.backup_devices catalog view. To create a new backup device use either sp_addumpdevice or SQL Server Management Studio.";
+    /// sp_dropdevice of one that is not there.
+    device_missing(name) = 15_012, 16, 1, "The device '{name}' does not exist. Use sys.backup_devices to show available devices.";
+    /// sp_addumpdevice under a name that is taken.
+    device_exists(name) = 15_026, 16, 1, "Logical device '{name}' already exists.";
+    /// sp_addumpdevice of another kind.
+    device_kind(kind) = 15_044, 16, 1, "The type, '{kind}', is an unknown backup device type. Use the type 'disk' or 'tape'.";
     /// More than the product takes.
     too_many_devices() = 3205, 16, 2, "Too many backup devices specified for backup or restore; only 64 are allowed.";
     /// A file of a set of other size.

@@ -27,6 +27,7 @@ mod differential;
 mod encryption;
 mod errors;
 pub(crate) mod history;
+pub(crate) mod logical;
 mod media;
 mod mirror;
 mod options;
@@ -37,6 +38,6 @@ mod url;
 mod write;
 
 pub(crate) use device::{Devices, default_directory};
-pub(crate) use errors::{RAISED, no_certificate_of, no_option, no_private_key};
+pub(crate) use errors::{RAISED, device_kind, no_certificate_of, no_option, no_private_key};
 pub(crate) use history::note_mark;
 pub(crate) use media::{remove_backup, remove_old};

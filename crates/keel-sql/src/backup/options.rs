@@ -194,7 +194,10 @@ impl Runner<'_> {
         let name = match &device.name {
             DeviceName::Text(text) => text.to_string(),
             DeviceName::Variable(variable) => self.backup_text(program, frame, variable)?,
-            DeviceName::Logical(name) => return Err(errors::no_device(&name.text)),
+            DeviceName::Logical(name) => {
+                let known = self.info.engine.logical_device(&name.text)?;
+                known.ok_or_else(|| errors::no_device(&name.text))?.path
+            }
         };
         match (kind == "URL", is_url(&name)) {
             (true, false) => {

@@ -401,6 +401,10 @@ pub mod object_class {
     pub const RESTORE: u8 = 61;
     /// In master: marked transactions.
     pub const MARKED: u8 = 62;
+    /// In master: messages of users.
+    pub const USER_MESSAGE: u8 = 63;
+    /// In master: names of backup devices.
+    pub const BACKUP_DEVICE: u8 = 64;
 }
 
 /// A stored definition.

@@ -92,6 +92,10 @@ pub trait ServerLog: Send + Sync {
         self.write(line);
         Ok(())
     }
+    /// Begins a new file and keeps the old one among the archives. Nothing where it is not kept.
+    fn cycle(&self) -> std::io::Result<()> {
+        Ok(())
+    }
     /// The files it is kept in: 0 is the current one, then those before it. None where it is not kept.
     fn archives(&self) -> Vec<(u32, PathBuf)> {
         Vec::new()
@@ -145,7 +149,8 @@ pub struct Engine {
     stamp: AtomicU64,
     started: i64,
     trace_flags: Arc<RwLock<Vec<i32>>>,
-    messages: RwLock<HashMap<i32, String>>,
+    /// Messages of users.
+    pub messages: crate::messages::UserMessages,
     requests: AtomicU64,
     /// What clients were told of errors.
     pub errors: ErrorCounts,
@@ -234,7 +239,7 @@ impl Engine {
             stamp: AtomicU64::new(1),
             started: crate::clock::utc_ticks(&*options.env.clock),
             trace_flags: Arc::default(),
-            messages: RwLock::default(),
+            messages: crate::messages::UserMessages::default(),
             requests: AtomicU64::new(0),
             errors: ErrorCounts::default(),
             load: Load::default(),
@@ -665,29 +670,6 @@ impl Engine {
     #[must_use]
     pub fn trace_flags(&self) -> Vec<i32> {
         self.trace_flags.read().clone()
-    }
-
-    /// A message of `sp_addmessage`.
-    #[must_use]
-    pub fn user_message(&self, number: i32) -> Option<String> {
-        self.messages.read().get(&number).cloned()
-    }
-
-    /// All messages of `sp_addmessage`.
-    #[must_use]
-    pub fn user_messages(&self) -> Vec<(i32, String)> {
-        let mut all: Vec<_> = self.messages.read().iter().map(|(n, t)| (*n, t.clone())).collect();
-        all.sort_unstable();
-        all
-    }
-
-    /// Adds, replaces or drops one.
-    pub fn set_user_message(&self, number: i32, text: Option<String>) {
-        let mut messages = self.messages.write();
-        match text {
-            Some(text) => messages.insert(number, text),
-            None => messages.remove(&number),
-        };
     }
 
     /// A table of tempdb is made that is not a session's own.

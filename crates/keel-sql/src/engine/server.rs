@@ -175,6 +175,7 @@ impl Engine {
     }
 
     pub(super) fn load_configuration(&self, master: &DatabaseEntry) -> Result<()> {
+        self.messages.load(read_class(master, object_class::USER_MESSAGE)?);
         let mut values = self.configuration.write();
         for option in config::OPTIONS {
             let default = ConfigurationValue { configured: option.default, running: option.default };

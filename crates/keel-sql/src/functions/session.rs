@@ -159,10 +159,13 @@ pub(super) fn transaction_id(info: &Info, _: &[Value]) -> Result<Value> {
 
 pub(super) fn format_message(info: &Info, args: &[Value]) -> Result<Value> {
     let template = match &args[0] {
-        Value::Int(n) => match info.engine.user_message(*n as i32) {
-            Some(text) => text,
-            None => return Ok(Value::Null),
-        },
+        Value::Int(n) => {
+            let language = info.options.borrow().dates.language;
+            match crate::views::messages::find(&info.engine, *n as i32, language) {
+                Some((_, text)) => text,
+                None => return Ok(Value::Null),
+            }
+        }
         other => crate::convert::display(other),
     };
     Ok(Value::str(fill(&template, &args[1..])?))

@@ -1,8 +1,8 @@
-//! The history of backups, and old files of them: forgetting.
+//! The history of backups, and old files of them: forgetting. Names of devices.
 
 use super::{Outcome, argument, number, ok, string};
 use crate::backup::history::forget;
-use crate::backup::{remove_backup, remove_old};
+use crate::backup::{device_kind, remove_backup, remove_old};
 use crate::errors;
 use crate::run::{Argument, Runner};
 use keel_types::{SqlError, SqlType, Value};
@@ -57,5 +57,46 @@ pub(super) fn xp_delete_file(runner: &mut Runner<'_>, args: &[Argument]) -> Outc
         let text = format!("Error executing extended stored procedure: xp_delete_file: '{directory}': {e}");
         SqlError::new(22049, 16, 1, text)
     })?;
+    ok()
+}
+
+fn devices_only(runner: &Runner<'_>) -> keel_types::Result<()> {
+    runner.of_the_instance("sp_addumpdevice")?;
+    let may = runner.info.unrestricted.get() || runner.info.may_on_server("ALTER RESOURCES");
+    if may { Ok(()) } else { Err(errors::no_permission("")) }
+}
+
+/// `sp_addumpdevice 'disk', name, path`: a name for a file, which `BACKUP … TO name` takes.
+pub(super) fn sp_addumpdevice(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    devices_only(runner)?;
+    let missing = |name: &str| errors::parameter_missing("sp_addumpdevice", name);
+    let kind = string(args, "devtype", 0).ok_or_else(|| missing("@devtype"))?;
+    let name = string(args, "logicalname", 1).ok_or_else(|| missing("@logicalname"))?;
+    let path = string(args, "physicalname", 2).ok_or_else(|| missing("@physicalname"))?;
+    match kind.trim().to_ascii_lowercase().as_str() {
+        "disk" => {}
+        "tape" => return Err(errors::not_supported("A backup device of the kind TAPE").into()),
+        _ => return Err(device_kind(kind).into()),
+    }
+    runner.info.engine.add_logical_device(name, path)?;
+    ok()
+}
+
+/// `sp_dropdevice name [, 'DELFILE']`: forgets it, and removes its file, which must be a backup, when asked to.
+pub(super) fn sp_dropdevice(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    devices_only(runner)?;
+    let name = string(args, "logicalname", 0).unwrap_or_default();
+    let and_file = match string(args, "delfile", 1).as_deref().map(str::trim) {
+        None => false,
+        Some(word) if word.eq_ignore_ascii_case("delfile") => true,
+        Some(_) => return Err(errors::bad_parameter("delfile").into()),
+    };
+    let device = runner.info.engine.drop_logical_device(&name)?;
+    if and_file {
+        let engine = &runner.info.engine;
+        let path = crate::backup::default_directory(engine).join(&device.path);
+        let told = |e| SqlError::new(22049, 16, 1, format!("Cannot remove '{}': {e}", path.display()));
+        remove_backup(engine, &path).map_err(told)?;
+    }
     ok()
 }

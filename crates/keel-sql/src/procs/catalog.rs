@@ -2,7 +2,7 @@
 //!
 //! They are ordinary T-SQL over system views, kept beside this file as CREATE PROCEDURE statements between GO lines: those of
 //! drivers in `catalog.sql`; in `management.sql` those of management tools about files, and about the mail that this server does not
-//! have. Each is compiled when a database first runs it and
+//! have; in `security.sql` those about users, roles and permissions; in `administration.sql` what else administrators type. Each is compiled when a database first runs it and
 //! cached like any module. Adding one is adding a batch there.
 
 use keel_parser::ast;
@@ -19,6 +19,8 @@ static ALL: LazyLock<BTreeMap<String, Arc<ModuleDef>>> = LazyLock::new(|| {
     let texts = [
         include_str!("catalog.sql"),
         include_str!("management.sql"),
+        include_str!("security.sql"),
+        include_str!("administration.sql"),
         crate::capture::PROCEDURES,
         crate::full_text::PROCEDURES,
     ];

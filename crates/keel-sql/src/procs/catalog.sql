@@ -296,28 +296,6 @@ create procedure sys.sp_datatype_info_100 @data_type int = 0, @ODBCVer tinyint =
 as
 exec sys.sp_datatype_info @data_type, @ODBCVer
 GO
-create procedure sys.sp_table_privileges @table_name nvarchar(384), @table_owner nvarchar(384) = null,
-    @table_qualifier sysname = null, @fUsePattern bit = 1
-as
-select convert(sysname, db_name()) as TABLE_QUALIFIER, convert(sysname, schema_name(t.schema_id)) as TABLE_OWNER,
-    convert(sysname, t.name) as TABLE_NAME, convert(sysname, 'dbo') as GRANTOR, convert(sysname, 'dbo') as GRANTEE,
-    convert(varchar(32), p.privilege) as PRIVILEGE, convert(varchar(3), 'YES') as IS_GRANTABLE
-from sys.tables t cross join (values ('DELETE'), ('INSERT'), ('REFERENCES'), ('SELECT'), ('UPDATE')) p (privilege)
-where t.name like @table_name escape '\' and (@table_owner is null or schema_name(t.schema_id) like @table_owner escape '\')
-order by 1, 2, 3, 6
-GO
-create procedure sys.sp_column_privileges @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null,
-    @column_name nvarchar(384) = null
-as
-select convert(sysname, db_name()) as TABLE_QUALIFIER, convert(sysname, schema_name(t.schema_id)) as TABLE_OWNER,
-    convert(sysname, t.name) as TABLE_NAME, convert(sysname, c.name) as COLUMN_NAME, convert(sysname, 'dbo') as GRANTOR,
-    convert(sysname, 'dbo') as GRANTEE, convert(varchar(32), p.privilege) as PRIVILEGE, convert(varchar(3), 'YES') as IS_GRANTABLE
-from sys.tables t join sys.columns c on c.object_id = t.object_id
-cross join (values ('INSERT'), ('REFERENCES'), ('SELECT'), ('UPDATE')) p (privilege)
-where t.name = @table_name and (@table_owner is null or schema_name(t.schema_id) = @table_owner)
-    and (@column_name is null or c.name like @column_name escape '\')
-order by 4, 7
-GO
 create procedure sys.sp_server_info @attribute_id int = null
 as
 select a.id as ATTRIBUTE_ID, convert(varchar(60), a.name) as ATTRIBUTE_NAME, convert(varchar(255), a.value) as ATTRIBUTE_VALUE
@@ -501,7 +479,9 @@ create procedure sys.sp_help @objname nvarchar(776) = null
 as
 if @objname is null
 begin
-    select o.name as Name, 'dbo' as Owner, lower(replace(o.type_desc, '_', ' ')) as Object_type from sys.objects o
+    select o.name as Name, convert(sysname, user_name(isnull(o.principal_id, (select s.principal_id from sys.schemas s where s.schema_id = o.schema_id)))) as Owner,
+        lower(replace(o.type_desc, '_', ' ')) as Object_type
+    from sys.objects o
     order by 2, 3 desc, 1
     return 0
 end
@@ -514,7 +494,8 @@ begin
     raiserror(15009, 16, 1, @objname, @db)
     return 1
 end
-select o.name as Name, 'dbo' as Owner, lower(replace(o.type_desc, '_', ' ')) as Type, o.create_date as Created_datetime
+select o.name as Name, convert(sysname, user_name(isnull(o.principal_id, (select s.principal_id from sys.schemas s where s.schema_id = o.schema_id)))) as Owner,
+    lower(replace(o.type_desc, '_', ' ')) as Type, o.create_date as Created_datetime
 from sys.all_objects o where o.object_id = @id
 if exists (select * from sys.columns where object_id = @id)
 begin
@@ -558,13 +539,13 @@ begin
     return 1
 end
 select d.name as name, convert(nvarchar(13), str(convert(decimal(15, 2), sum(convert(bigint, f.size)) * 8 / 1024.0), 10, 2) + ' MB') as db_size,
-    convert(sysname, 'sa') as owner, convert(smallint, d.database_id) as dbid, convert(nvarchar(11), d.create_date, 100) as created,
+    suser_sname(d.owner_sid) as owner, convert(smallint, d.database_id) as dbid, convert(nvarchar(11), d.create_date, 100) as created,
     convert(nvarchar(600), 'Status=' + d.state_desc + ', Updateability=' + case d.is_read_only when 1 then 'READ_ONLY' else 'READ_WRITE' end
         + ', UserAccess=' + d.user_access_desc + ', Recovery=' + d.recovery_model_desc + ', Version=957, Collation=' + d.collation_name) as status,
     d.compatibility_level as compatibility_level
 from sys.databases d join sys.master_files f on f.database_id = d.database_id
 where @dbname is null or d.name = @dbname
-group by d.name, d.database_id, d.create_date, d.state_desc, d.is_read_only, d.user_access_desc, d.recovery_model_desc, d.collation_name, d.compatibility_level
+group by d.name, d.owner_sid, d.database_id, d.create_date, d.state_desc, d.is_read_only, d.user_access_desc, d.recovery_model_desc, d.collation_name, d.compatibility_level
 order by d.name
 if @dbname is not null
     select f.name as name, convert(smallint, f.file_id) as fileid, f.physical_name as filename,
@@ -583,30 +564,13 @@ from sys.database_files f where @filename is null or f.name = @filename order by
 GO
 create procedure sys.sp_helptrigger @tabname nvarchar(776), @triggertype char(6) = null
 as
-select t.name as trigger_name, convert(sysname, 'dbo') as trigger_owner,
+select t.name as trigger_name, convert(sysname, user_name((select s.principal_id from sys.schemas s where s.schema_id = schema_id(object_schema_name(t.parent_id))))) as trigger_owner,
     max(case when e.type_desc = 'UPDATE' then 1 else 0 end) as isupdate, max(case when e.type_desc = 'DELETE' then 1 else 0 end) as isdelete,
     max(case when e.type_desc = 'INSERT' then 1 else 0 end) as isinsert, case t.is_instead_of_trigger when 1 then 0 else 1 end as isafter,
     convert(int, t.is_instead_of_trigger) as isinsteadof, convert(sysname, object_schema_name(t.parent_id)) as trigger_schema
 from sys.triggers t join sys.trigger_events e on e.object_id = t.object_id
 where t.parent_id = object_id(@tabname)
 group by t.name, t.is_instead_of_trigger, t.parent_id order by 1
-GO
-create procedure sys.sp_helpuser @name_in_db sysname = null
-as
-select u.name as UserName, convert(sysname, case u.name when 'dbo' then 'db_owner' else 'public' end) as RoleName,
-    convert(sysname, case u.name when 'dbo' then 'sa' end) as LoginName, convert(sysname, null) as DefDBName,
-    u.default_schema_name as DefSchemaName, convert(char(10), u.principal_id) as UserID, u.sid as SID
-from sys.database_principals u where u.type = 'S' and (@name_in_db is null or u.name = @name_in_db) order by 1
-GO
-create procedure sys.sp_helprole @rolename sysname = null
-as
-select name as RoleName, principal_id as RoleId, convert(int, 0) as IsAppRole
-from sys.database_principals where type = 'R' and (@rolename is null or name = @rolename) order by principal_id
-if @rolename is not null and @@rowcount = 0
-begin
-    raiserror('''%s'' is not a role.', 16, 1, @rolename)
-    return 1
-end
 GO
 create procedure sys.sp_helprolemember @rolename sysname = null
 as

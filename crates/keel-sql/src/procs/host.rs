@@ -92,6 +92,43 @@ pub(super) fn xp_getnetname(runner: &mut Runner<'_>, args: &[Argument]) -> Outco
     ok()
 }
 
+/// `sp_cycle_errorlog`: the error log begins anew, and the old file is kept as at a start.
+pub(super) fn sp_cycle_errorlog(runner: &mut Runner<'_>, _: &[Argument]) -> Outcome {
+    runner.settings_only()?;
+    let log = &runner.info.engine.options().log;
+    log.cycle().map_err(|e| SqlError::new(17049, 16, 1, format!("Unable to cycle error log file: {e}.")))?;
+    let who = runner.info.identity_now().login.to_string();
+    log.write(&format!(
+        "The error log has been reinitialized by {who}. See the previous log for older entries."
+    ));
+    ok()
+}
+
+/// `xp_logevent number, 'message' [, 'informational' | 'warning' | 'error']`: an entry of the error log, and nothing to the client.
+pub(super) fn xp_logevent(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    runner.settings_only()?;
+    let missing = |name: &str| errors::parameter_missing("xp_logevent", name);
+    let id = number(args, "error_number", 0).ok_or_else(|| missing("@error_number"))?;
+    let said = string(args, "message", 1).ok_or_else(|| missing("@message"))?;
+    if !LOG_EVENTS.contains(&id) {
+        return Err(errors::bad_parameter("error_number").into());
+    }
+    let severity = match string(args, "severity", 2).unwrap_or_default().trim().to_ascii_lowercase().as_str()
+    {
+        "" | "informational" => 10,
+        "warning" => 11,
+        "error" => 16,
+        _ => return Err(errors::bad_parameter("severity").into()),
+    };
+    let log = &runner.info.engine.options().log;
+    log.write(&format!("Error: {id}, Severity: {severity}, State: 1."));
+    log.write(&said);
+    ok()
+}
+
+/// Numbers of events of users.
+const LOG_EVENTS: std::ops::Range<i64> = 50_001..1_073_741_824;
+
 /// `sp_enumerrorlogs [1]`: the error logs that are kept. 2 asks for the agent's: there is none.
 pub(super) fn sp_enumerrorlogs(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     watchers_only(runner)?;

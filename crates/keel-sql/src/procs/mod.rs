@@ -13,6 +13,7 @@ mod failover_cluster;
 mod hadr;
 mod host;
 mod linked;
+mod messages;
 mod prepared;
 mod properties;
 mod rename;
@@ -113,8 +114,9 @@ pub static ALL: &[Procedure] = &[
     p("sp_recompile", server::sp_recompile),
     p("sp_autostats", server::sp_autostats),
     p("sp_audit_write", server::sp_audit_write),
-    p("sp_addmessage", server::sp_addmessage),
-    p("sp_dropmessage", server::sp_dropmessage),
+    p("sp_addmessage", messages::sp_addmessage),
+    p("sp_altermessage", messages::sp_altermessage),
+    p("sp_dropmessage", messages::sp_dropmessage),
     p("sp_addextendedproperty", properties::sp_addextendedproperty),
     p("sp_updateextendedproperty", properties::sp_updateextendedproperty),
     p("sp_dropextendedproperty", properties::sp_dropextendedproperty),
@@ -125,6 +127,8 @@ pub static ALL: &[Procedure] = &[
     p("sp_settriggerorder", triggers::sp_settriggerorder),
     p("sp_delete_backuphistory", backups::sp_delete_backuphistory),
     p("sp_delete_database_backuphistory", backups::sp_delete_database_backuphistory),
+    p("sp_addumpdevice", backups::sp_addumpdevice),
+    p("sp_dropdevice", backups::sp_dropdevice),
     p("sp_indexoption", server::nothing),
     p("sp_tableoption", server::nothing),
     p("sp_changedbowner", server::sp_changedbowner),
@@ -142,6 +146,8 @@ pub static ALL: &[Procedure] = &[
     p("xp_sqlagent_notify", agent::xp_sqlagent_notify),
     p("sp_enumerrorlogs", host::sp_enumerrorlogs),
     p("xp_enumerrorlogs", host::sp_enumerrorlogs),
+    p("sp_cycle_errorlog", host::sp_cycle_errorlog),
+    p("xp_logevent", host::xp_logevent),
     p("sp_readerrorlog", host::xp_readerrorlog),
     p("xp_readerrorlog", host::xp_readerrorlog),
     p("sp_migrate_user_to_contained", users::sp_migrate_user_to_contained),

@@ -153,31 +153,6 @@ pub(super) fn sp_audit_write(runner: &mut Runner<'_>, args: &[Argument]) -> Outc
     ok()
 }
 
-/// `sp_addmessage @msgnum, @severity, @msgtext, …`
-pub(super) fn sp_addmessage(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    runner.settings_only()?;
-    let number = number(args, "msgnum", 0).unwrap_or(0) as i32;
-    if number <= 50_000 {
-        return Err(SqlError::new(
-            15040,
-            16,
-            1,
-            "User-defined error messages must have an ID greater than 50000.",
-        )
-        .into());
-    }
-    let text = string(args, "msgtext", 2).unwrap_or_default();
-    runner.info.engine.set_user_message(number, Some(text));
-    ok()
-}
-
-/// `sp_dropmessage @msgnum`
-pub(super) fn sp_dropmessage(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    runner.settings_only()?;
-    runner.info.engine.set_user_message(number(args, "msgnum", 0).unwrap_or(0) as i32, None);
-    ok()
-}
-
 /// `sp_addsrvrolemember @loginame, @rolename`
 pub(super) fn sp_addsrvrolemember(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     server_role(runner, args, true)

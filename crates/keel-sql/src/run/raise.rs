@@ -64,7 +64,10 @@ impl Runner<'_> {
             args.push(self.eval(program, frame, arg)?);
         }
         let known = match &message {
-            Value::Int(n) => messages::find(&self.info.engine, *n as i32),
+            Value::Int(n) => {
+                let language = self.info.options.borrow().dates.language;
+                messages::find(&self.info.engine, *n as i32, language)
+            }
             _ => None,
         };
         // Less than none is the message's own.
@@ -88,7 +91,7 @@ impl Runner<'_> {
         let mut e = SqlError::new(number, severity, state, text);
         e.line = self.line_of(program, &r.message);
         e.procedure = program.identity.name.as_deref().map(str::to_owned);
-        if r.log {
+        if r.log || self.info.engine.messages.is_logged(e.number) {
             let log = &self.info.engine.options().log;
             log.write(&format!("Error: {}, Severity: {}, State: {}.", e.number, e.severity, e.state));
             log.write(&e.message);
@@ -116,7 +119,8 @@ impl Runner<'_> {
     pub(super) fn log_grave(&self, e: &SqlError) -> bool {
         // What RAISERROR raises is logged where it is raised, if it is to be.
         let raised = e.number >= FIRST_USER_MESSAGE;
-        if raised || e.severity < GRAVE && !LOGGED.contains(&e.number) {
+        let wanted = || LOGGED.contains(&e.number) || self.info.engine.messages.is_logged(e.number);
+        if raised || e.severity < GRAVE && !wanted() {
             return false;
         }
         self.info.engine.options().log.write(&format!(

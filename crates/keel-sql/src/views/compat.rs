@@ -87,8 +87,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("object_id", INT), ("assembly_id", INT), ("assembly_class", NAME), ("assembly_method", NAME), ("null_on_null_input", BIT),
         ("execute_as_principal_id", INT),
     ]),
-    none("sysreferences", &[("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("rkeyindid", SMALL), ("keycnt", SMALL)]),
-    none("sysservers", &[("srvid", SMALL), ("srvstatus", SMALL), ("srvname", NAME), ("srvproduct", NAME), ("providername", NAME), ("datasource", TEXT)]),
     none("dm_os_tasks", &[
         ("task_address", SID), ("task_state", DESC), ("context_switches_count", INT), ("pending_io_count", INT),
         ("pending_io_byte_count", BIG), ("pending_io_byte_average", INT), ("scheduler_id", INT), ("session_id", SMALL),
@@ -136,17 +134,11 @@ pub(super) static VIEWS: &[SystemView] = &[
     ]),
     none("event_notifications", EVENT_NOTIFICATION),
     none("server_event_notifications", EVENT_NOTIFICATION),
-    none("backup_devices", &[("name", NAME), ("type", TINY), ("type_desc", DESC), ("physical_name", N256)]),
-    none("sysdevices", &[
-        ("name", NAME), ("size", INT), ("low", INT), ("high", INT), ("status", SMALL), ("cntrltype", SMALL),
-        ("phyname", SqlType::NVarChar(Length::Limited(260))),
-    ]),
     none("sysremotelogins", &[("remoteserverid", SMALL), ("remoteusername", NAME), ("status", SMALL), ("sid", SID), ("changedate", DATE)]),
     none("sysoledbusers", &[
         ("rmtsrvid", SMALL), ("rmtloginame", NAME), ("rmtpassword", NAME), ("loginsid", SID), ("status", SMALL), ("changedate", DATE),
     ]),
     none("sysopentapes", &[("openTape", SqlType::NVarChar(Length::Limited(64)))]),
-    none("sysforeignkeys", &[("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("fkey", SMALL), ("rkey", SMALL), ("keyno", SMALL)]),
 ];
 
 /// Tables of `master`'s dbo schema: the numbers of type P, which scripts count with.

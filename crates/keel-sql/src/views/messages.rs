@@ -5,7 +5,11 @@ use crate::engine::Engine;
 use crate::errors;
 use crate::hadr;
 use keel_types::Value;
+use keel_types::datetime::language::Language;
 use std::collections::BTreeMap;
+
+/// RAISERROR takes none of the product's numbers up to here.
+const SYNTAX_LAST: i32 = 13_000;
 
 /// Messages that procedures written in T-SQL raise by number, and those scripts expect to find.
 const MORE: &[(i32, u8, &str)] = &[
@@ -39,22 +43,37 @@ const MORE: &[(i32, u8, &str)] = &[
         "Violation of %ls constraint '%.*ls'. Cannot insert duplicate key in object '%.*ls'. The duplicate key value is %ls.",
     ),
     (8134, 16, "Divide by zero error encountered."),
+    (15001, 16, "Object '%ls' does not exist or is not a valid object for this operation."),
+    (15004, 16, "Name cannot be NULL."),
     (15009, 16, "The object '%s' does not exist in database '%s' or is invalid for this operation."),
     (
         15010,
         16,
         "The database '%s' does not exist. Supply a valid database name. To see available databases, use sys.databases.",
     ),
-    (15033, 16, "'%s' is not a valid official language name."),
     (15015, 16, "The server '%s' does not exist. Use sp_helpserver to show available servers."),
     (15097, 16, "The size associated with an extended property cannot be more than 7,500 bytes."),
     (15165, 16, "Could not find object '%s' or you do not have permission."),
     (15180, 16, "Cannot drop. The data type is being used."),
+    (15198, 16, "The name supplied (%s) is not a user, role, or aliased login."),
+    (
+        15286,
+        16,
+        "Terminating this procedure. The @action '%s' is unrecognized. Try 'REPORT', 'UPDATE_ONE', or 'AUTO_FIX'.",
+    ),
+    (15291, 16, "Terminating this procedure. The %s name '%s' is absent or invalid."),
+    (
+        15300,
+        11,
+        "No recognized letter is contained in the parameter value for General Permission Type (%s). Valid letters are in this set: %s .",
+    ),
+    (15330, 11, "There are no matching rows on which to report."),
+    (15401, 11, "Windows NT user or group '%s' not found. Check the name again."),
+    (15411, 11, "Database principal or schema '%s' does not exist in this database."),
+    (15412, 11, "'%s' is not a known fixed role."),
+    (15477, 10, "Caution: Changing any part of an object name could break scripts and stored procedures."),
     (15600, 15, "An invalid parameter or option was specified for procedure '%s'."),
 ];
-
-/// Severity of the user's own messages.
-const USERS_SEVERITY: u8 = 16;
 
 pub(super) static VIEWS: &[SystemView] = &[SystemView {
     schema: "sys",
@@ -111,23 +130,41 @@ fn template(raised: &str) -> String {
     out
 }
 
-/// The text RAISERROR finds under a number: the user's, or the product's.
+/// The severity and the text that RAISERROR finds under a number in a session of that language: the user's, or the product's.
 #[must_use]
-pub fn find(engine: &Engine, number: i32) -> Option<(u8, String)> {
-    let shipped = || {
-        let more = more().find(|m| m.0 == number && number > 13_000).map(|m| (m.1, m.2.to_owned()));
-        more.or_else(|| raised().find(|m| m.0 == number && number > 13_000).map(|m| (m.1, template(m.2))))
-    };
-    engine.user_message(number).map(|text| (USERS_SEVERITY, text)).or_else(shipped)
+pub fn find(engine: &Engine, number: i32, language: &Language) -> Option<(u8, String)> {
+    let users = engine.messages.all();
+    if let Some((own, text)) = users.get(&number).and_then(|m| Some((m, m.text(language)?))) {
+        return Some((own.severity, text.to_owned()));
+    }
+    if number <= SYNTAX_LAST {
+        return None;
+    }
+    let more = more().find(|m| m.0 == number).map(|m| (m.1, m.2.to_owned()));
+    more.or_else(|| raised().find(|m| m.0 == number).map(|m| (m.1, template(m.2))))
+}
+
+/// The severity of a message of the product's that this server knows.
+#[must_use]
+pub fn shipped(number: i32) -> Option<u8> {
+    more().chain(raised()).find(|m| m.0 == number).map(|m| m.1)
 }
 
 fn rows(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
+    let english = Language::us_english().messages;
     let mut all = BTreeMap::new();
-    all.extend(raised().map(|m| (m.0, (m.1, template(m.2)))));
-    all.extend(more().map(|m| (m.0, (m.1, m.2.to_owned()))));
-    all.extend(cx.engine.user_messages().into_iter().map(|(number, text)| (number, (USERS_SEVERITY, text))));
-    let row = |(number, (severity, message)): (i32, (u8, String))| {
-        vec![int(number), int(1033), int(severity), bit(false), text(message)]
+    all.extend(raised().map(|m| ((m.0, english), (m.1, template(m.2)))));
+    all.extend(more().map(|m| ((m.0, english), (m.1, m.2.to_owned()))));
+    let users = cx.engine.messages.all();
+    for message in users.values() {
+        let texts = message.texts.iter();
+        all.extend(
+            texts.map(|(language, text)| ((message.number, *language), (message.severity, text.clone()))),
+        );
+    }
+    let row = |((number, language), (severity, message)): ((i32, i16), (u8, String))| {
+        let logged = users.get(&number).is_some_and(|m| m.logged);
+        vec![int(number), int(language), int(severity), bit(logged), text(message)]
     };
     all.into_iter().map(row).collect()
 }

@@ -48,6 +48,7 @@ mod msdb;
 mod objects;
 mod odbc;
 mod old;
+mod old_catalog;
 pub(crate) mod partitions;
 pub mod plans;
 mod policies;
@@ -56,6 +57,7 @@ mod query_store;
 mod rows;
 mod server;
 mod sessions;
+mod tokens;
 mod traces;
 mod triggers;
 mod usage;
@@ -176,7 +178,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 54] {
+fn groups() -> [&'static [SystemView]; 56] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -201,6 +203,8 @@ fn groups() -> [&'static [SystemView]; 54] {
         linked::VIEWS,
         locks::VIEWS,
         old::VIEWS,
+        old_catalog::VIEWS,
+        tokens::VIEWS,
         odbc::VIEWS,
         messages::VIEWS,
         server::VIEWS,
