@@ -1,7 +1,7 @@
 //! What people do: operators' commands, the end of the faults, and the looks from outside that judge the result.
 
 use crate::engine::{Commit, Engine, Mode, Trouble};
-use crate::instance::{database_id, index_of, instance_id, instance_index, log_id, name};
+use crate::instance::{database_dir, database_id, index_of, instance_id, instance_index, log_id, name};
 use crate::plan::Op;
 use crate::world::{GROUPS, MS, Micros, What, World};
 use keel_base::Epoch;
@@ -10,12 +10,14 @@ use keel_cluster::{
     GroupDatabase, GroupDatabaseId, GroupOptions, GroupStatus, Node, Replica, ReplicaId, ReplicaOptions,
     RoleStatus, SeedingMode, SynchronizationState,
 };
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use uuid::Uuid;
 
 /// How long the operator looks at a group without a primary before doing something, once the faults have stopped.
 const PATIENCE: Micros = 20_000 * MS;
+/// Where an instance's databases are.
+const DATA: &str = "/data";
 
 fn options(i: usize, cluster: bool) -> ReplicaOptions {
     let url = format!("TCP://{}:5022", name(i));
@@ -50,8 +52,7 @@ impl World {
         }
         let mut opened = Vec::new();
         for d in (0..self.plan.databases).filter(|_| side == 0) {
-            let dir = format!("/data/db{d}");
-            let engine = Engine::create(&self.instances[0].ground(), Path::new(&dir), log_id(d))
+            let engine = Engine::create(&self.instances[0].ground(), &database_dir(d), log_id(d))
                 .expect("a new disk takes a new database");
             let name = format!("db{d}");
             config.databases.push(GroupDatabase::new(database_id(d, 0), name, engine.log.log_id()));
@@ -343,9 +344,10 @@ impl World {
             // Another database of that name, without a past.
             self.instances[leader].engines.remove(&d);
             let ground = self.instances[leader].ground();
-            let dir = format!("/data/db{d}");
-            let made = ground.env.disk.remove_dir_all(Path::new(&dir)).map_err(Trouble::from);
-            match made.and_then(|()| Engine::create(&ground, Path::new(&dir), log_id(d))) {
+            let (dir, disk) = (database_dir(d), &ground.env.disk);
+            let gone = disk.remove_dir_all(&dir).and_then(|()| disk.sync_dir(Path::new(DATA)));
+            let gone = gone.map_err(Trouble::from);
+            match gone.and_then(|()| Engine::create(&ground, &dir, log_id(d))) {
                 Ok(engine) => drop(self.instances[leader].engines.insert(d, engine)),
                 Err(_) => return,
             }
@@ -365,11 +367,8 @@ impl World {
         self.instances[i].engines.remove(&database);
         let disk = &self.instances[i].env.disk;
         let disk = if self.instances[i].up { disk.clone() } else { Arc::new(self.instances[i].disk.clone()) };
-        let dir = PathBuf::from(format!("/data/db{database}"));
-        let gone = disk
-            .remove_dir_all(&dir)
-            .and_then(|()| disk.sync_dir(&dir.join("log")))
-            .and_then(|()| disk.sync_dir(&dir));
+        let dir = database_dir(database);
+        let gone = disk.remove_dir_all(&dir).and_then(|()| disk.sync_dir(Path::new(DATA)));
         let (tear, failing) = (self.instances[i].tear, self.instances[i].failing);
         if gone.is_err() && tear.or(failing).is_some() {
             // Whoever does it sees that it failed, and does it again: half of a copy is none that could be opened.

@@ -501,6 +501,31 @@ fn creating_and_removing_leaves_strange_files_alone() {
 }
 
 #[test]
+fn a_database_that_was_removed_does_not_come_back_and_half_of_one_is_none() {
+    for seed in 0..4 {
+        for cut_at in 1.. {
+            let disk = SimDisk::new();
+            let db = create(&disk, 1).unwrap();
+            put(&db, b"k", "v");
+            db.close().unwrap();
+            let instance = Arc::clone(db.instance());
+            drop(db);
+            disk.cut_power_at(cut_at);
+            let removed = Database::remove(&instance, Path::new(DIR)).is_ok();
+            let found = disk.crash(Tear::Random(seed));
+            if found.exists(&control::path(Path::new(DIR))) {
+                assert!(!removed, "cut at {cut_at}, seed {seed}: it is back");
+                open(&found, 2).unwrap();
+            }
+            if removed {
+                assert!(!found.exists(Path::new(DIR)), "seed {seed}: files are left");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
 fn a_checkpoints_pages_are_counted_as_they_are_written() {
     // Of the checkpoints that fail at their n-th operation, the later ones have written pages.
     let counted = (1..).map_while(|n| {
