@@ -760,7 +760,8 @@ pub(crate) fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError>
         disk.remove(&control::path(dir))?;
         disk.sync_dir(dir)?;
     }
-    for file in [data_path(dir), marker::path(dir), crate::keys::path(dir)] {
+    let unfinished = [control::unfinished(dir), marker::unfinished(dir)];
+    for file in unfinished.into_iter().chain([data_path(dir), marker::path(dir), crate::keys::path(dir)]) {
         if disk.exists(&file) {
             disk.remove(&file)?;
         }

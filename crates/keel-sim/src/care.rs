@@ -2,7 +2,7 @@
 
 use crate::engine::{Commit, Engine, Mode, Trouble};
 use crate::instance::{database_dir, database_id, index_of, instance_id, instance_index, log_id, name};
-use crate::plan::Op;
+use crate::plan::{Op, Plan};
 use crate::world::{GROUPS, MS, Micros, What, World};
 use keel_base::Epoch;
 use keel_cluster::{
@@ -19,9 +19,13 @@ const PATIENCE: Micros = 20_000 * MS;
 /// Where an instance's databases are.
 const DATA: &str = "/data";
 
-fn options(i: usize, cluster: bool) -> ReplicaOptions {
+fn options(i: usize, plan: &Plan) -> ReplicaOptions {
     let url = format!("TCP://{}:5022", name(i));
-    let mode = if cluster { FailoverMode::Automatic } else { FailoverMode::Manual };
+    let mode = match (plan.external, plan.cluster) {
+        (true, _) => FailoverMode::External,
+        (false, true) => FailoverMode::Automatic,
+        (false, false) => FailoverMode::Manual,
+    };
     let mut options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, mode);
     options.seeding_mode = SeedingMode::Automatic;
     options.session_timeout_s = 5;
@@ -40,15 +44,18 @@ pub(crate) fn group_name(side: usize) -> String {
 impl World {
     /// The first instance of a side makes the group; the others are told to join. The second side's has no databases yet.
     pub(crate) fn create_group(&mut self, side: usize) {
-        let cluster = self.plan.cluster;
-        let cluster_type = if cluster { ClusterType::Wsfc } else { ClusterType::None };
+        let cluster_type = match (self.plan.external, self.plan.cluster) {
+            (true, _) => ClusterType::External,
+            (false, true) => ClusterType::Wsfc,
+            (false, false) => ClusterType::None,
+        };
         let group_options = GroupOptions { cluster_type, ..GroupOptions::default() };
         let mut config = GroupConfig::new(GROUPS[side], group_name(side), group_options);
         let members = self.members_of(side);
         let (first, end) = (members.start, members.end.min(self.plan.instances));
         let members = first..end;
         for i in members.clone() {
-            config.replicas.push(Replica::new(replica_id(i, 0), name(i), options(i, cluster)));
+            config.replicas.push(Replica::new(replica_id(i, 0), name(i), options(i, &self.plan)));
         }
         let mut opened = Vec::new();
         for d in (0..self.plan.databases).filter(|_| side == 0) {
@@ -318,7 +325,7 @@ impl World {
             Op::Add(i) if config.replica_named(&name(i)).is_none() => {
                 self.probe("replica added");
                 let replica =
-                    Replica::new(replica_id(i, self.commands + 1), name(i), options(i, self.plan.cluster));
+                    Replica::new(replica_id(i, self.commands + 1), name(i), options(i, &self.plan));
                 self.order(leader, Command::AddReplica { group, replica: Box::new(replica) });
                 let name = group_name(self.side_of(i));
                 self.order(i, Command::Join { name, cluster_type: None });
@@ -434,6 +441,7 @@ impl World {
         self.connect_all();
         self.call_witness();
         self.set_up_pair();
+        self.manage();
         for i in 0..self.instances.len() {
             let ready = self.instances[i].up && self.status(i).is_some();
             if !ready {
