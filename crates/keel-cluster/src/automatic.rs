@@ -79,7 +79,7 @@ impl Group {
     }
 
     /// Of the databases that this replica has no copy of, no other member of the set has one that would be lost to it.
-    fn others_lack_them_too(&self) -> bool {
+    pub(crate) fn others_lack_them_too(&self) -> bool {
         let lacks = |id| self.databases.get(id).is_none_or(|db| !db.is_whole());
         let missing = self.config.databases.iter().filter(|d| lacks(&d.id));
         missing.flat_map(|d| &d.synchronized).all(|replica| *replica == self.me)

@@ -67,7 +67,7 @@ impl Group {
         if !self.is_managed() {
             return Err(CommandError::PrimaryNotConnected);
         }
-        if self.lacks_copies() || !self.logs_allow(cx) {
+        if !self.logs_allow(cx) {
             return Err(CommandError::NotSynchronized);
         }
         if !self.is_durable() {

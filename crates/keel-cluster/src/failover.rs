@@ -348,7 +348,9 @@ impl Group {
             cx.reply(command, Err(CommandError::ForcedQuorum));
             return;
         }
-        if self.has_short_log() {
+        // The record may still count on a copy that was lost with its disk.
+        let lacking = self.lacks_copies() && !self.others_lack_them_too();
+        if self.has_short_log() || lacking {
             cx.reply(command, Err(CommandError::NotSynchronized));
             return;
         }

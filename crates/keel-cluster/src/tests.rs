@@ -346,6 +346,24 @@ fn nobody_is_forced_to_lead_with_a_copy_that_is_gone() {
 }
 
 #[test]
+fn nobody_takes_a_vacant_role_without_a_copy() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    pair.write(20);
+    pair.follow(20);
+    pair.command(0, 8, Command::Offline { group: GROUP });
+    pair.pass(3);
+    assert_eq!((pair.answer(8), pair.status(1).role), (Some(Ok(())), RoleStatus::Resolving));
+    pair.event(1, Event::DatabaseClosed { database: DATABASE });
+    pair.command(1, 9, Command::Failover { group: GROUP });
+    pair.pass(15);
+    assert_eq!(pair.answer(9), Some(Err(CommandError::NotSynchronized)));
+    pair.command(0, 10, Command::Failover { group: GROUP });
+    pair.pass(3);
+    assert_eq!((pair.answer(10), pair.status(0).role), (Some(Ok(())), RoleStatus::Primary));
+}
+
+#[test]
 fn a_planned_failover_hands_the_role_over() {
     let mut pair = Pair::new(0);
     pair.connect();
