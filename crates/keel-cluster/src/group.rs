@@ -9,8 +9,8 @@ use crate::config::{
     SuspendReason,
 };
 use crate::distributed::{Distributed, Partner};
-use crate::external::Told;
 use crate::event::{Command, CommandError, Fitness, LogFacts};
+use crate::external::Told;
 
 use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId, SessionId};
 use crate::message::LogBeat;

@@ -540,14 +540,17 @@ fn a_copy_that_could_not_be_led_with_is_followed_with() {
     let status = pair.status(1);
     assert_eq!((status.role, status.databases[0].open), (RoleStatus::Primary, false));
     pair.cut = false;
-    pair.connect();
+    (0..2)
+        .for_each(|i| pair.event(i, Event::Connected { peer: instance(1 - i), name: format!("N{}", 1 - i) }));
+    pair.pass(3);
     pair.command(0, 10, Command::ForceFailover { group: GROUP });
     pair.pass(5);
     assert_eq!((pair.status(0).role, pair.status(1).role), (RoleStatus::Primary, RoleStatus::Secondary));
     pair.done.clear();
     pair.command(1, 11, Command::Resume { database: DATABASE });
-    pair.pass(2);
-    assert!(pair.done.iter().any(|(i, a)| *i == 1 && matches!(a, Action::Receive { .. })), "it follows");
+    pair.pass(3);
+    let follows = pair.done.iter().any(|(i, a)| *i == 1 && matches!(a, Action::Receive { .. }));
+    assert!(follows, "{:?} {:?}", pair.done, pair.status(1));
 }
 
 /// Two nodes of a cluster, the second in the set.

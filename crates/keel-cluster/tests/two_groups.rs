@@ -750,7 +750,11 @@ fn an_administrator_gets_by_without_a_source_that_new_copies_wait_for() {
             world.pass(2000);
             world.replies.remove(&id)
         };
-        assert_eq!(answer(&mut world, force.clone()), Some(Err(CommandError::NotSynchronized)), "seed {seed}");
+        assert_eq!(
+            answer(&mut world, force.clone()),
+            Some(Err(CommandError::NotSynchronized)),
+            "seed {seed}"
+        );
         // SET HADR OFF: the half copy is none of the group's any more, and the side leads with what else it has.
         let leave = Command::LeaveDatabase { database: DATABASE };
         assert_eq!(answer(&mut world, leave), Some(Ok(())), "seed {seed}");
@@ -775,7 +779,11 @@ fn an_administrator_gets_by_without_a_forwarder_when_the_others_have_new_copies(
             world.replies.remove(&id)
         };
         let force = Command::ForceFailover { group: group(1) };
-        assert_eq!(answer(&mut world, force.clone()), Some(Err(CommandError::NotSynchronized)), "seed {seed}");
+        assert_eq!(
+            answer(&mut world, force.clone()),
+            Some(Err(CommandError::NotSynchronized)),
+            "seed {seed}"
+        );
         let leave = Command::LeaveDatabase { database: DATABASE };
         assert_eq!(answer(&mut world, leave), Some(Ok(())), "seed {seed}");
         assert_eq!(answer(&mut world, force), Some(Ok(())), "seed {seed}");
@@ -785,7 +793,7 @@ fn an_administrator_gets_by_without_a_forwarder_when_the_others_have_new_copies(
         world.start(forwarder);
         world.closed = None;
         for _ in 0..20 {
-            (3..NODES).for_each(|i| drop(world.command(i, Command::Resume { database: DATABASE })));
+            (3..NODES).for_each(|i| _ = world.command(i, Command::Resume { database: DATABASE }));
             world.pass(3000);
         }
         world.check("a new copy was made of the source");

@@ -324,8 +324,7 @@ impl World {
             }
             Op::Add(i) if config.replica_named(&name(i)).is_none() => {
                 self.probe("replica added");
-                let replica =
-                    Replica::new(replica_id(i, self.commands + 1), name(i), options(i, &self.plan));
+                let replica = Replica::new(replica_id(i, self.commands + 1), name(i), options(i, &self.plan));
                 self.order(leader, Command::AddReplica { group, replica: Box::new(replica) });
                 let name = group_name(self.side_of(i));
                 self.order(i, Command::Join { name, cluster_type: None });

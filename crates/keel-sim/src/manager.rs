@@ -56,7 +56,9 @@ impl World {
         let statuses = (0..self.plan.instances).filter_map(|i| Some((i, self.status(i)?)));
         let shown: Vec<_> = statuses
             .filter(|(_, s)| s.config.replica(s.me).is_some_and(Replica::is_synchronous))
-            .map(|(i, s)| (s.durable.version, i, s.config.replicas.iter().filter(|r| r.is_synchronous()).count()))
+            .map(|(i, s)| {
+                (s.durable.version, i, s.config.replicas.iter().filter(|r| r.is_synchronous()).count())
+            })
             .collect();
         let Some((newest, _, members)) = shown.iter().max().copied() else { return };
         if shown.len() < members / 2 + 1 {

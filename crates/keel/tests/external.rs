@@ -14,7 +14,8 @@ const PROMOTE: &str = "EXEC sp_set_session_context @key = N'external_cluster', @
 const LEASE: &str = "ALTER AVAILABILITY GROUP [ag1] SET (WRITE_LEASE_VALIDITY = 42)";
 const OFFLINE: &str = "ALTER AVAILABILITY GROUP [ag1] OFFLINE";
 const SECONDARY: &str = "ALTER AVAILABILITY GROUP [ag1] SET (ROLE = SECONDARY)";
-const SYNCHRONIZED: &str = "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2";
+const SYNCHRONIZED: &str =
+    "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2";
 
 /// What a statement that fails says.
 fn refused(node: &Instance, text: &str) -> String {
@@ -98,7 +99,10 @@ fn a_cluster_managers_agent_moves_the_role() {
     // The primary dies: nobody takes its place before he is told to.
     two.kill();
     for node in [&*one, &*three] {
-        node.until("SELECT member_state_desc FROM sys.dm_hadr_cluster_members WHERE member_name = N'NODE2'", "DOWN");
+        node.until(
+            "SELECT member_state_desc FROM sys.dm_hadr_cluster_members WHERE member_name = N'NODE2'",
+            "DOWN",
+        );
         assert_ne!(node.value(ROLE), "PRIMARY");
     }
     three.run(PROMOTE);
@@ -110,7 +114,11 @@ fn a_cluster_managers_agent_moves_the_role() {
     // The old primary starts as a secondary.
     two.start();
     follow(three, two);
-    assert_eq!(two.value("USE shop; SELECT COUNT(*) FROM dbo.t"), "", "without read-only intent it takes nobody");
+    assert_eq!(
+        two.value("USE shop; SELECT COUNT(*) FROM dbo.t"),
+        "",
+        "without read-only intent it takes nobody"
+    );
 
     // All start anew: nobody leads before he is told to, and a majority is enough.
     [&mut *one, &mut *two, &mut *three].into_iter().for_each(Instance::kill);

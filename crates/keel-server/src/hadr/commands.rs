@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use keel_base::Epoch;
 use keel_cluster::{
-    Command, CommandError, GroupConfig, GroupDatabase, GroupDatabaseId, GroupId, GroupStatus, Replica, ReplicaId,
-    RoleStatus,
+    Command, CommandError, GroupConfig, GroupDatabase, GroupDatabaseId, GroupId, GroupStatus, Replica,
+    ReplicaId, RoleStatus,
 };
 use keel_group::CommandFailure;
 use keel_sql::hadr::cluster::ClusterChange;
