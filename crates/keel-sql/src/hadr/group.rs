@@ -355,14 +355,21 @@ impl Runner<'_> {
         Ok(Some(change))
     }
 
+    /// Error 47104 where a cluster manager moves the roles, for whoever is not its agent.
+    pub(crate) fn leaves_it_to_the_manager(&self, group: &GroupState) -> Result<()> {
+        let managed = group.spec.cluster_type == ClusterType::External;
+        if managed && !self.caller().external_cluster {
+            return Err(errors::use_cluster_tools(&group.spec.name));
+        }
+        Ok(())
+    }
+
     fn check_target(&self, group: &GroupState) -> Result<()> {
         let name = &group.spec.name;
         if group.role == Role::Primary {
             return Err(errors::already_primary(name));
         }
-        if group.spec.cluster_type == ClusterType::External && !self.caller().external_cluster {
-            return Err(errors::use_cluster_tools(name));
-        }
+        self.leaves_it_to_the_manager(group)?;
         if group.local().is_some_and(|r| r.spec.availability_mode == AvailabilityMode::ConfigurationOnly) {
             return Err(errors::configuration_only_primary(&self.info.engine.options().server_name));
         }
