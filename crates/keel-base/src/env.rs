@@ -85,9 +85,9 @@ pub trait Disk: Send + Sync {
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
     /// Atomically renames. Durable only after [`Disk::sync_dir`] of the parent.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Removes a file.
+    /// Removes a file. Durable only after [`Disk::sync_dir`] of the parent.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Removes a directory and all in it.
+    /// Removes a directory and all in it. Durable only after [`Disk::sync_dir`] of the parent.
     fn remove_dir_all(&self, path: &Path) -> io::Result<()>;
     /// Makes directory entries durable.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;

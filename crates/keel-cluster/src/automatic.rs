@@ -79,7 +79,7 @@ impl Group {
     }
 
     /// Of the databases that this replica has no copy of, no other member of the set has one that would be lost to it.
-    fn others_lack_them_too(&self) -> bool {
+    pub(crate) fn others_lack_them_too(&self) -> bool {
         let lacks = |id| self.databases.get(id).is_none_or(|db| !db.is_whole());
         let missing = self.config.databases.iter().filter(|d| lacks(&d.id));
         missing.flat_map(|d| &d.synchronized).all(|replica| *replica == self.me)
@@ -150,7 +150,7 @@ impl Group {
     /// The logs with which this replica would lead hold everything that was acknowledged, as far as can be known: those it
     /// has followed or led with since it opened them do; the others are compared with the other members', because a disk may
     /// have lost the end of a log without a trace. The longest wins.
-    fn logs_allow(&self, cx: &Cx<'_>) -> bool {
+    pub(crate) fn logs_allow(&self, cx: &Cx<'_>) -> bool {
         if self.has_short_log() {
             return false;
         }
@@ -165,7 +165,7 @@ impl Group {
                 Some(log) => {
                     (log.epoch, log.end) <= (db.tail, db.hardened) || waited >= YIELD_MAX || {
                         // Nobody else could lead with the longer one.
-                        !self.config.replica(replica).is_some_and(|r| self.is_candidate(r))
+                        !self.config.replica(replica).is_some_and(|r| self.could_lead(r))
                     }
                 }
             }
@@ -231,7 +231,7 @@ impl Group {
         Some((cause, cx.cluster.is_lost(&cx.sight(), instance)))
     }
 
-    fn heard_replicas(&self, cx: &Cx<'_>, but: ReplicaId) -> BTreeSet<ReplicaId> {
+    pub(crate) fn heard_replicas(&self, cx: &Cx<'_>, but: ReplicaId) -> BTreeSet<ReplicaId> {
         let others = self.config.replicas.iter().filter(|r| r.id != but);
         others.filter(|r| r.instance.is_some_and(|i| cx.hears(i))).map(|r| r.id).collect()
     }

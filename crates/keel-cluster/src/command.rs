@@ -35,6 +35,7 @@ impl Group {
             | Command::Failover { group }
             | Command::ForceFailover { group }
             | Command::Offline { group }
+            | Command::Follow { group }
             | Command::AllowCreate { group, .. } => Ok(*group),
             Command::RemoveDatabase { database }
             | Command::LeaveDatabase { database }
@@ -50,6 +51,7 @@ impl Group {
             Command::Failover { .. } => self.failover(cx, id),
             Command::ForceFailover { .. } => self.force_failover(cx, id),
             Command::Offline { .. } => self.offline(cx, id),
+            Command::Follow { .. } => self.follow_when_told(cx, id),
             Command::Suspend { database } => {
                 self.suspend(cx, database, SuspendReason::User);
                 self.reply_when_durable(id, Ok(()));
@@ -281,6 +283,7 @@ impl Group {
         let revision = self.touch();
         if let Some(db) = self.databases.get_mut(&database) {
             db.open = false;
+            db.shut = false;
         }
         self.when_durable(revision, Effect::Release(database, false));
         Ok(())

@@ -143,7 +143,7 @@ pub enum ClusterType {
     /// Catalog value 0, the default: the built-in cluster.
     #[default]
     Wsfc,
-    /// Catalog value 1: an external cluster manager.
+    /// Catalog value 1: an external cluster manager. The built-in cluster keeps the configuration, and the manager says who leads.
     External,
     /// Catalog value 2: an operator.
     None,
@@ -156,7 +156,7 @@ pub enum ClusterType {
 impl ClusterType {
     /// The configuration is kept by the votes of the built-in cluster.
     pub fn is_by_vote(self) -> bool {
-        matches!(self, ClusterType::Wsfc | ClusterType::WitnessedMirroring)
+        matches!(self, ClusterType::Wsfc | ClusterType::External | ClusterType::WitnessedMirroring)
     }
 
     /// A database mirroring session: one database, a principal, a mirror, perhaps a witness. Users see no group.

@@ -451,8 +451,14 @@ pub enum Command {
         /// The group.
         group: GroupId,
     },
-    /// SET (ROLE = SECONDARY) or OFFLINE, on the primary: it drains and gives the role up; nobody has it.
+    /// SET (ROLE = SECONDARY) or OFFLINE, on the primary: it drains and gives the role up; nobody has it. On a secondary whose role a
+    /// cluster manager decides: it follows nobody before it is told to.
     Offline {
+        /// The group.
+        group: GroupId,
+    },
+    /// SET (ROLE = SECONDARY) where a cluster manager decides and this is not the primary: it follows whoever leads.
+    Follow {
         /// The group.
         group: GroupId,
     },

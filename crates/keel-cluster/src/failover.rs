@@ -37,6 +37,7 @@ impl Group {
     /// The creator of a group takes the role as soon as the group is durable.
     pub(crate) fn take_first_role(&mut self, cx: &mut Cx<'_>, command: CommandId) {
         let revision = self.touch();
+        self.told_to_lead();
         self.promotion_commands.push(command);
         self.set_role(cx, Role::Promoting { revision, opening: false });
         self.settle(cx);
@@ -47,10 +48,10 @@ impl Group {
     pub(crate) fn settle_resolving(&mut self, cx: &mut Cx<'_>) {
         if self.config.primary == Some(self.me) {
             self.yielding = self.clustered() && self.has_longer_rival(cx);
-            if self.may_resume(cx) {
+            if self.needs_no_word() && self.may_resume(cx) {
                 self.claim_role(cx, Claim::KeepSets);
             }
-        } else if self.live_primary(cx).is_some() {
+        } else if self.live_primary(cx).is_some() && !self.waits_for_word() {
             let databases = self.databases.keys().copied().collect();
             self.set_role(cx, Role::Demoting);
             cx.push(Action::Demote { group: self.config.id, databases });
@@ -224,6 +225,7 @@ impl Group {
         let mut databases = Vec::new();
         for id in self.members() {
             let Some(db) = self.databases.get_mut(&id) else { continue };
+            db.shut = db.open && !db.is_whole();
             db.open = db.is_whole();
             if db.open {
                 db.opening = true;
@@ -346,7 +348,9 @@ impl Group {
             cx.reply(command, Err(CommandError::ForcedQuorum));
             return;
         }
-        if self.has_short_log() {
+        // The record may still count on a copy that was lost with its disk.
+        let lacking = self.lacks_copies() && !self.others_lack_them_too();
+        if self.has_short_log() || lacking {
             cx.reply(command, Err(CommandError::NotSynchronized));
             return;
         }
@@ -364,18 +368,27 @@ impl Group {
             Some(primary) if !self.both_synchronous(primary) => {
                 cx.reply(command, Err(CommandError::NotSynchronousMode));
             }
-            Some(_) if self.live_primary(cx).is_none() => {
-                cx.reply(command, Err(CommandError::PrimaryNotConnected));
+            Some(primary) if self.live_primary(cx).is_none() => match self.claim_of_the_lost(cx, primary) {
+                Ok(claim) => self.take(cx, command, claim),
+                Err(error) => cx.reply(command, Err(error)),
+            },
+            Some(_) if self.waits_for_word() => cx.reply(command, Err(CommandError::NotSynchronized)),
+            Some(_) => {
+                self.told_to_lead();
+                self.begin_take_over(cx, command, false);
             }
-            Some(_) => self.begin_take_over(cx, command, false),
         }
     }
 
     pub(crate) fn force_failover(&mut self, cx: &mut Cx<'_>, command: CommandId) {
         if let Some(answer) = self.failover_refusal() {
             cx.reply(command, answer);
-        } else if self.config.is_failover_ready(self.me) && self.live_primary(cx).is_some() {
+        } else if self.config.is_failover_ready(self.me)
+            && self.live_primary(cx).is_some()
+            && !self.waits_for_word()
+        {
             // The primary is well and this copy is whole: no need to lose anything.
+            self.told_to_lead();
             self.begin_take_over(cx, command, true);
         } else if self.lacks_copies() {
             // There is nothing here to lead with; a copy that is known to be bad can be taken out with SET HADR OFF first.
@@ -420,6 +433,7 @@ impl Group {
     }
 
     fn take(&mut self, cx: &mut Cx<'_>, command: CommandId, claim: Claim) {
+        self.told_to_lead();
         self.promotion_commands.push(command);
         self.claim_role(cx, claim);
         self.settle(cx);
@@ -466,8 +480,8 @@ impl Group {
     pub(crate) fn offline(&mut self, cx: &mut Cx<'_>, command: CommandId) {
         match self.role {
             Role::Primary { handover: None } => self.drain(cx, cx.me.instance, None, Some(command)),
-            Role::Primary { .. } => cx.reply(command, Err(CommandError::Busy)),
-            _ => cx.reply(command, Err(CommandError::NotPrimary)),
+            Role::Primary { .. } | Role::Promoting { .. } => cx.reply(command, Err(CommandError::Busy)),
+            _ => self.go_offline(cx, command),
         }
     }
 
@@ -514,6 +528,7 @@ impl Group {
     /// The point of no return: from here on this replica acknowledges nothing, and the configuration names the successor.
     fn renounce(&mut self, cx: &mut Cx<'_>, target: Option<ReplicaId>, command: Option<CommandId>) {
         let Some(ordinal) = self.my_replica().map(|r| r.ordinal) else { return };
+        self.told_to_give_up();
         self.fence(cx, FenceReason::GaveUp);
         for id in self.databases.keys().copied().collect::<Vec<_>>() {
             self.stop_feed(cx, id);

@@ -10,6 +10,7 @@ use crate::config::{
 };
 use crate::distributed::{Distributed, Partner};
 use crate::event::{Command, CommandError, Fitness, LogFacts};
+use crate::external::Told;
 
 use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId, SessionId};
 use crate::message::LogBeat;
@@ -71,6 +72,8 @@ impl Role {
 pub(crate) struct Database {
     /// The local copy is open and its log is known.
     pub(crate) open: bool,
+    /// It is open, but was not whole when this replica took the role: while the replica leads, it is taken for closed.
+    pub(crate) shut: bool,
     /// This instance has just started and may yet find a copy: no other is asked for.
     pub(crate) awaited: bool,
     /// Since this instance opened it, a primary has accepted the log, or it has led with it. Until then the log may have
@@ -120,6 +123,7 @@ pub(crate) struct Database {
 impl Database {
     pub(crate) fn set_facts(&mut self, facts: LogFacts) {
         self.open = true;
+        self.shut = false;
         self.tail = facts.history.last().map_or(Epoch(0), |h| h.0);
         self.history = facts.history;
         self.hardened = facts.end;
@@ -228,6 +232,8 @@ pub(crate) struct Group {
     pub(crate) forcing: bool,
     /// The epoch that this replica began by force.
     pub(crate) forced_epoch: Option<Epoch>,
+    /// What a cluster manager has said since this instance started.
+    pub(crate) told: Told,
     /// Whether this instance should lead.
     pub(crate) fitness: Fitness,
     /// The same of the members, as they said last since they connected.
@@ -284,6 +290,7 @@ impl Group {
             claim_after: now,
             forcing: false,
             forced_epoch: None,
+            told: Told::default(),
             fitness: Fitness::Fit,
             theirs: BTreeMap::new(),
             held_back: None,
@@ -403,6 +410,10 @@ impl Group {
     pub(crate) fn set_role(&mut self, cx: &mut Cx<'_>, role: Role) {
         let (from, to) = (self.role.name(), role.name());
         self.role = role;
+        if !self.role.leads() {
+            // What could not be led with can be followed with.
+            self.databases.values_mut().for_each(|db| db.open |= std::mem::take(&mut db.shut));
+        }
         self.role_since = cx.now;
         if from != to {
             let epoch = self.config.stamp.epoch;
@@ -623,6 +634,8 @@ impl Group {
     pub(crate) fn database_opened(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, facts: LogFacts) {
         // A copy that was still being taken must not replace this one later.
         self.stop_feed(cx, database);
+        // Whoever followed the copy that was here before may stand in another history: nothing of that counts in this one.
+        self.stop_counting(cx, database, Lsn::ZERO);
         let Some(db) = self.databases.get_mut(&database) else { return };
         db.reached = facts.reached;
         // A copy that is opened is redone as far as it knows to be agreed.
@@ -660,6 +673,7 @@ impl Group {
         self.stop_feeding(cx, database, None);
         if let Some(db) = self.databases.get_mut(&database) {
             db.open = false;
+            db.shut = false;
             db.opening = false;
             db.awaited = false;
         }

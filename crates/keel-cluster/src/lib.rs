@@ -140,6 +140,12 @@
 //! | a restarted member | the other members' logs | it does not lead before | they show them, or ten seconds; also for one with a longer log that does not lead |
 //! | a member whose log lacks what it once held | who has the rest | it does not lead before | a primary to follow, or an operator's force |
 //!
+//! ## Where a cluster manager decides
+//! In a group of type EXTERNAL everything is as in one of type WSFC, but for who leads: that is what an outside manager (Pacemaker) says
+//! by FAILOVER, OFFLINE and SET (ROLE = SECONDARY), and nobody takes a role by himself (module `external`). The manager need not be
+//! right: the store refuses a claim that was made from an old configuration, and a set that is not on all members' disks is not
+//! acknowledged upon.
+//!
 //! ## Mirroring sessions
 //! A session of database mirroring is a group of one database, with a principal (the primary), a mirror (the other synchronous or
 //! asynchronous replica) and perhaps a witness (a configuration-only replica, which makes the group one of the cluster:
@@ -159,8 +165,7 @@
 //! * To the source the forwarder is one follower, whichever instance it is: in the set by its mode, never a candidate.
 //!
 //! ## Deliberately absent
-//! Threads, clocks, sockets, disks, log files, SQL, and any decision by the shell: it reports and obeys. CLUSTER_TYPE
-//! = EXTERNAL is treated as NONE. No time is compared between instances, and no safety rests on a time-out.
+//! Threads, clocks, sockets, disks, log files, SQL, and any decision by the shell: it reports and obeys. No time is compared between instances, and no safety rests on a time-out.
 
 pub mod action;
 mod agreement;
@@ -171,6 +176,7 @@ pub mod config;
 pub mod databases;
 pub mod distributed;
 pub mod event;
+mod external;
 mod failover;
 mod forwarding;
 mod group;

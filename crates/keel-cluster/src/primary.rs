@@ -633,6 +633,16 @@ impl Group {
         }
     }
 
+    /// The log here is another one from `from` on: nobody is fed from it before he has asked again, and what he had acknowledged
+    /// behind that place says nothing of this one.
+    pub(crate) fn stop_counting(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, from: Lsn) {
+        self.stop_feeding(cx, database, None);
+        if let Some(db) = self.databases.get_mut(&database) {
+            let positions = db.followers.values_mut().map(|f| &mut f.positions);
+            positions.for_each(|p| p.hardened = p.hardened.min(from));
+        }
+    }
+
     /// Forgets all followers: the role is gone. The synchronized set stays as recorded.
     pub(crate) fn stop_feeding_all(&mut self, cx: &mut Cx<'_>) {
         let guest = self.partner.as_ref().map(|p| p.instance);

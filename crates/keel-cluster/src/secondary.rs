@@ -257,11 +257,7 @@ impl Group {
             self.learn_epochs(database, from, later);
             if !whole {
                 // Nobody follows a log that is being cut, and of what is to come instead nobody has anything.
-                self.stop_feeding(cx, database, None);
-                if let Some(db) = self.databases.get_mut(&database) {
-                    let positions = db.followers.values_mut().map(|f| &mut f.positions);
-                    positions.for_each(|p| p.hardened = p.hardened.min(from));
-                }
+                self.stop_counting(cx, database, from);
             }
         }
         let Some(db) = self.databases.get_mut(&database) else { return };

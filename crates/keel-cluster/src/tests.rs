@@ -142,8 +142,8 @@ impl Pair {
                 Action::PersistStore { revision, .. } => {
                     queue.push_back((i, Event::StorePersisted { revision: *revision }));
                 }
-                Action::Promote { epoch, .. } => {
-                    let databases = vec![(DATABASE, self.facts(i))];
+                Action::Promote { epoch, databases, .. } => {
+                    let databases = databases.iter().map(|id| (*id, self.facts(i))).collect();
                     queue.push_back((i, Event::Promoted { group: GROUP, epoch: *epoch, databases }));
                 }
                 Action::Demote { .. } => queue.push_back((i, Event::Demoted { group: GROUP })),
@@ -346,6 +346,24 @@ fn nobody_is_forced_to_lead_with_a_copy_that_is_gone() {
 }
 
 #[test]
+fn nobody_takes_a_vacant_role_without_a_copy() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    pair.write(20);
+    pair.follow(20);
+    pair.command(0, 8, Command::Offline { group: GROUP });
+    pair.pass(3);
+    assert_eq!((pair.answer(8), pair.status(1).role), (Some(Ok(())), RoleStatus::Resolving));
+    pair.event(1, Event::DatabaseClosed { database: DATABASE });
+    pair.command(1, 9, Command::Failover { group: GROUP });
+    pair.pass(15);
+    assert_eq!(pair.answer(9), Some(Err(CommandError::NotSynchronized)));
+    pair.command(0, 10, Command::Failover { group: GROUP });
+    pair.pass(3);
+    assert_eq!((pair.answer(10), pair.status(0).role), (Some(Ok(())), RoleStatus::Primary));
+}
+
+#[test]
 fn a_planned_failover_hands_the_role_over() {
     let mut pair = Pair::new(0);
     pair.connect();
@@ -500,6 +518,39 @@ fn a_copy_that_is_told_to_leave_leaves_also_when_the_group_changes_meanwhile() {
     pair.command(1, 11, Command::JoinDatabase { database: DATABASE });
     pair.disk_goes_on();
     assert!(!released(&pair));
+}
+
+/// A primary takes no blocks: a copy that lacks some of what its base tree holds stays closed there, and follows when the role is gone.
+#[test]
+fn a_copy_that_could_not_be_led_with_is_followed_with() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    pair.write(20);
+    pair.follow(20);
+    pair.cut = true;
+    (0..2).for_each(|i| pair.event(i, Event::Disconnected { peer: instance(1 - i) }));
+    pair.disk_stalls = true;
+    pair.command(1, 9, Command::ForceFailover { group: GROUP });
+    // While the claim is on its way the copy is opened anew, and the end of its log is gone.
+    (pair.ends[1], pair.floors[1]) = (Lsn(5), Lsn(20));
+    pair.event(1, Event::DatabaseClosed { database: DATABASE });
+    pair.event(1, Event::DatabaseOpened { database: DATABASE, facts: pair.facts(1) });
+    pair.disk_goes_on();
+    pair.pass(15);
+    let status = pair.status(1);
+    assert_eq!((status.role, status.databases[0].open), (RoleStatus::Primary, false));
+    pair.cut = false;
+    (0..2)
+        .for_each(|i| pair.event(i, Event::Connected { peer: instance(1 - i), name: format!("N{}", 1 - i) }));
+    pair.pass(3);
+    pair.command(0, 10, Command::ForceFailover { group: GROUP });
+    pair.pass(5);
+    assert_eq!((pair.status(0).role, pair.status(1).role), (RoleStatus::Primary, RoleStatus::Secondary));
+    pair.done.clear();
+    pair.command(1, 11, Command::Resume { database: DATABASE });
+    pair.pass(3);
+    let follows = pair.done.iter().any(|(i, a)| *i == 1 && matches!(a, Action::Receive { .. }));
+    assert!(follows, "{:?} {:?}", pair.done, pair.status(1));
 }
 
 /// Two nodes of a cluster, the second in the set.
@@ -739,4 +790,57 @@ fn a_session_that_the_mirror_has_ended_alone_ends_when_they_meet() {
     pair.pass(2);
     assert!(released(&pair, 0, true), "the principal's copy stands alone");
     assert!(pair.nodes.iter().all(|node| node.status().is_empty()));
+}
+
+/// Two nodes whose roles a cluster manager decides, the second in the set.
+fn managed_pair() -> Pair {
+    let options = GroupOptions { cluster_type: ClusterType::External, ..GroupOptions::default() };
+    let mut pair = Pair::with(options, FailoverMode::External);
+    pair.pass(1);
+    pair.connect();
+    pair.pass(5);
+    assert!(pair.status(0).config.is_failover_ready(replica(1)));
+    pair
+}
+
+#[test]
+fn a_cluster_manager_moves_the_role_and_sends_a_secondary_off_line() {
+    let mut pair = managed_pair();
+    pair.write(10);
+    pair.follow(10);
+    pair.command(0, 20, Command::Offline { group: GROUP });
+    pair.pass(3);
+    assert_eq!(pair.answer(20), Some(Ok(())));
+    assert_eq!(pair.status(0).role, RoleStatus::Resolving, "nobody leads, and nobody takes the role");
+    pair.command(1, 21, Command::Failover { group: GROUP });
+    pair.pass(3);
+    assert_eq!(pair.answer(21), Some(Ok(())));
+    assert_eq!((pair.status(0).role, pair.status(1).role), (RoleStatus::Secondary, RoleStatus::Primary));
+    // After the promotion the others go off line, until they are told to follow.
+    pair.command(0, 22, Command::Offline { group: GROUP });
+    pair.pass(10);
+    assert_eq!(pair.answer(22), Some(Ok(())));
+    assert_eq!(pair.status(0).role, RoleStatus::Resolving);
+    assert!(!pair.status(1).config.is_failover_ready(replica(0)), "nobody waits for it");
+    pair.command(0, 23, Command::Failover { group: GROUP });
+    assert_eq!(pair.answer(23), Some(Err(CommandError::NotSynchronized)));
+    pair.command(0, 24, Command::Follow { group: GROUP });
+    pair.pass(3);
+    assert_eq!(pair.answer(24), Some(Ok(())));
+    assert_eq!(pair.status(0).role, RoleStatus::Secondary);
+    pair.command(1, 25, Command::Follow { group: GROUP });
+    assert_eq!(pair.answer(25), Some(Err(CommandError::IsPrimary)), "that is what OFFLINE is for");
+}
+
+#[test]
+fn a_secondary_goes_off_line_only_where_a_cluster_manager_decides() {
+    for mut pair in [automatic_pair(), Pair::new(0)] {
+        pair.connect();
+        pair.command(1, 20, Command::Offline { group: GROUP });
+        pair.command(1, 21, Command::Follow { group: GROUP });
+        for answer in [20, 21].map(|id| pair.answer(id)) {
+            assert_eq!(answer, Some(Err(CommandError::NotPrimary)));
+        }
+        assert_eq!(pair.status(1).role, RoleStatus::Secondary);
+    }
 }

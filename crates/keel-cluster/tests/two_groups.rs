@@ -716,3 +716,117 @@ fn nobody_is_in_a_forwarders_set_with_a_copy_that_is_not_whole() {
         world.check("its log came");
     }
 }
+
+/// A side on which only new copies are: they lack what is in their base trees, and so nobody leads with them.
+fn with_new_copies_only(seed: u64) -> (World, usize) {
+    let mut world = World::new(seed);
+    world.until_healthy("the beginning");
+    world.closed = Some(0);
+    world.pass(1000);
+    let forwarder = world.leader(1).unwrap();
+    let engine = world.engines[forwarder].as_mut().unwrap();
+    engine.base = Lsn(engine.end().0 + 1);
+    world.opened(forwarder);
+    for member in (3..NODES).filter(|i| *i != forwarder) {
+        world.kill(member);
+        world.engines[member] = None;
+        world.pass(3000);
+        world.start(member);
+    }
+    world.pass(30_000);
+    (3..NODES).for_each(|i| assert!(world.engines[i].is_some(), "seed {seed}: {i} has no copy"));
+    (world, forwarder)
+}
+
+#[test]
+fn an_administrator_gets_by_without_a_source_that_new_copies_wait_for() {
+    for seed in seeds() {
+        let (mut world, forwarder) = with_new_copies_only(seed);
+        (0..3).for_each(|i| world.kill(i));
+        world.pass(3000);
+        let force = Command::ForceDistributed { group: group(1) };
+        let answer = |world: &mut World, command: Command| {
+            let id = world.command(forwarder, command);
+            world.pass(2000);
+            world.replies.remove(&id)
+        };
+        assert_eq!(
+            answer(&mut world, force.clone()),
+            Some(Err(CommandError::NotSynchronized)),
+            "seed {seed}"
+        );
+        // SET HADR OFF: the half copy is none of the group's any more, and the side leads with what else it has.
+        let leave = Command::LeaveDatabase { database: DATABASE };
+        assert_eq!(answer(&mut world, leave), Some(Ok(())), "seed {seed}");
+        assert_eq!(answer(&mut world, force), Some(Ok(())), "seed {seed}");
+        // In its place comes what a backup has, as another database.
+        let remove = Command::RemoveDatabase { database: DATABASE };
+        assert_eq!(answer(&mut world, remove), Some(Ok(())), "seed {seed}");
+    }
+}
+
+#[test]
+fn an_administrator_gets_by_without_a_forwarder_when_the_others_have_new_copies() {
+    for seed in seeds() {
+        let (mut world, forwarder) = with_new_copies_only(seed);
+        world.kill(forwarder);
+        world.pass(15_000);
+        assert_eq!(world.leader(1), None, "seed {seed}");
+        let heir = (3..NODES).find(|i| *i != forwarder).unwrap();
+        let answer = |world: &mut World, command: Command| {
+            let id = world.command(heir, command);
+            world.pass(2000);
+            world.replies.remove(&id)
+        };
+        let force = Command::ForceFailover { group: group(1) };
+        assert_eq!(
+            answer(&mut world, force.clone()),
+            Some(Err(CommandError::NotSynchronized)),
+            "seed {seed}"
+        );
+        let leave = Command::LeaveDatabase { database: DATABASE };
+        assert_eq!(answer(&mut world, leave), Some(Ok(())), "seed {seed}");
+        assert_eq!(answer(&mut world, force), Some(Ok(())), "seed {seed}");
+        // It leads, and takes another copy from the source, from which the others go on.
+        let join = Command::JoinDatabase { database: DATABASE };
+        assert_eq!(answer(&mut world, join), Some(Ok(())), "seed {seed}");
+        world.start(forwarder);
+        world.closed = None;
+        for _ in 0..20 {
+            (3..NODES).for_each(|i| _ = world.command(i, Command::Resume { database: DATABASE }));
+            world.pass(3000);
+        }
+        world.check("a new copy was made of the source");
+    }
+}
+
+/// Whoever followed the copy that a forwarder had before has acknowledged nothing of the one that came in its place.
+#[test]
+fn what_members_have_of_an_old_copy_is_not_acknowledged_of_a_new_one() {
+    for seed in seeds() {
+        let mut world = World::new(seed);
+        world.until_healthy("the beginning");
+        world.closed = Some(0);
+        world.pass(1000);
+        let (source, forwarder) = (world.source().unwrap(), world.leader(1).unwrap());
+        let begun = world.engines[source].as_ref().unwrap().log[..3].to_vec();
+        world.engines[forwarder] = Some(Engine { mode: Mode::Secondary, ..Engine::new(begun) });
+        world.opened(forwarder);
+        for _ in 0..3000 {
+            world.next();
+            let engine = world.engines[forwarder].as_ref().unwrap();
+            let record = world.kept[forwarder].record.as_ref().unwrap();
+            let set = &record.config.database(DATABASE).unwrap().synchronized;
+            let index_of = |r: &ReplicaId| (r.0.as_u128() - 200) as usize;
+            let mut others = set.iter().map(index_of).filter(|i| *i != forwarder);
+            let counted = others.any(|i| !engine.senders.contains_key(&i));
+            let acknowledged = engine.receiving.is_some() && engine.ack_limit > Lsn::ZERO;
+            assert!(!(counted && acknowledged), "seed {seed}: acknowledged for who does not follow");
+            if acknowledged {
+                break;
+            }
+        }
+        world.closed = None;
+        world.check("another copy of the forwarder's");
+    }
+}

@@ -11,6 +11,18 @@ use std::path::Path;
 
 const MAGIC: &str = "KEEL1";
 
+/// Makes a directory and whatever is missing above it, durably: what is written into it is lost with it.
+pub(crate) fn make_dir(disk: &dyn Disk, dir: &Path) -> Result<(), GroupError> {
+    let is_missing = |dir: &&Path| !dir.as_os_str().is_empty() && !disk.exists(dir);
+    let missing: Vec<&Path> = dir.ancestors().take_while(is_missing).collect();
+    disk.create_dir_all(dir)?;
+    for parent in missing.iter().rev().filter_map(|dir| dir.parent()) {
+        let here = parent.as_os_str().is_empty();
+        disk.sync_dir(if here { Path::new(".") } else { parent })?;
+    }
+    Ok(())
+}
+
 /// Writes `value` to `path`, durable and whole when this returns; the directory is made when it is missing.
 pub fn write<T: Serialize>(disk: &dyn Disk, path: &Path, value: &T) -> Result<(), GroupError> {
     let body = serde_json::to_vec_pretty(value).map_err(|e| GroupError::damaged(path, e.to_string()))?;
@@ -22,7 +34,7 @@ pub fn write_bytes(disk: &dyn Disk, path: &Path, body: &[u8]) -> Result<(), Grou
     let mut bytes = format!("{MAGIC} {:08x} {}\n", crc32c::crc32c(body), body.len()).into_bytes();
     bytes.extend_from_slice(body);
     let dir = path.parent().ok_or_else(|| GroupError::damaged(path, "has no directory".into()))?;
-    disk.create_dir_all(dir)?;
+    make_dir(disk, dir)?;
     let next = path.with_extension("next");
     let file = disk.open(&next, OpenMode::Create)?;
     file.set_len(0)?;
@@ -69,6 +81,21 @@ fn checked(bytes: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
     use keel_base::env::sim::SimDisk;
+
+    /// The simulated disk has no directories that could be lost: what is counted is that their parents were synced.
+    #[test]
+    fn a_directory_that_is_made_is_there_for_good() {
+        let disk = SimDisk::new();
+        let syncs = |path: &str| {
+            let before = disk.counts().syncs;
+            write_bytes(&disk, Path::new(path), b"x").unwrap();
+            disk.counts().syncs - before
+        };
+        let (first, second) = (syncs("data/groups/one"), syncs("data/groups/two"));
+        assert_eq!(first, second + 2, "of `data` and what it is in");
+        let third = syncs("data/others/one");
+        assert_eq!(third, second + 1, "of `data`");
+    }
 
     #[test]
     fn what_is_written_is_read_and_damage_is_noticed() {

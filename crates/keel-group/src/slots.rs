@@ -88,14 +88,11 @@ impl Slots {
             .ok_or_else(|| GroupError::damaged(&self.dir, "the cluster's state is too long".into()))?;
         let disk = self.env.disk.as_ref();
         if self.newest == 0 {
-            disk.create_dir_all(&self.dir)?;
+            crate::kept::make_dir(disk, &self.dir)?;
             for n in 0..2 {
                 disk.open(&self.path(n), OpenMode::Create)?.write_durable_at(&bytes, 0)?;
             }
             disk.sync_dir(&self.dir)?;
-            if let Some(parent) = self.dir.parent() {
-                disk.sync_dir(parent)?;
-            }
         } else {
             disk.open(&self.path(number), OpenMode::Create)?.write_durable_at(&bytes, 0)?;
         }

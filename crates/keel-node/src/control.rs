@@ -1,5 +1,5 @@
 //! The control file of a database: who it is. Written once, when the database is complete; a directory without it is the
-//! remains of a creation that was cut short.
+//! remains of a creation that was cut short. So it has its name only when it is whole itself.
 //!
 //! | offset | bytes | field | meaning |
 //! | ---: | ---: | --- | --- |
@@ -38,6 +38,11 @@ pub fn path(dir: &Path) -> PathBuf {
     dir.join("control.keel")
 }
 
+/// What it is called before it is whole.
+pub(crate) fn unfinished(dir: &Path) -> PathBuf {
+    dir.join("control.new")
+}
+
 impl Control {
     /// A new identity.
     pub fn new(env: &Env) -> Control {
@@ -73,11 +78,13 @@ impl Control {
         })
     }
 
-    /// Writes the file and makes it and its directory durable.
+    /// Writes the file, whole or not at all, and makes it and its directory durable. There must be none.
     pub fn write(&self, env: &Env, dir: &Path) -> Result<(), DbError> {
-        let file = env.disk.open(&path(dir), OpenMode::CreateNew)?;
+        let unfinished = unfinished(dir);
+        let file = env.disk.open(&unfinished, OpenMode::Create)?;
         file.write_durable_at(&self.encode(), 0)?;
         file.sync_all()?;
+        env.disk.rename(&unfinished, &path(dir))?;
         env.disk.sync_dir(dir)?;
         Ok(())
     }

@@ -470,9 +470,11 @@ impl Database {
         database
     }
 
-    /// Removes the files of a database that is closed or was never opened.
+    /// Removes the files of a database that is closed or was never opened, durably.
     pub fn remove(instance: &Arc<Instance>, dir: &Path) -> Result<(), DbError> {
-        wipe(instance.env(), dir)
+        let env = instance.env();
+        wipe(env, dir)?;
+        Ok(dir.parent().map_or(Ok(()), |parent| env.disk.sync_dir(parent))?)
     }
 
     /// Begins a transaction.
@@ -745,8 +747,8 @@ impl Database {
     }
 }
 
-/// Removes a database's files, and its directories if nothing else is in them. The control file goes first: without it
-/// the rest is no database.
+/// Removes a database's files, and its directories if nothing else is in them. The control file goes first, for good: without it
+/// the rest is no database, and with it none of the rest may be missing.
 pub(crate) fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError> {
     let disk = env.disk.as_ref();
     if !disk.exists(dir) {
@@ -754,7 +756,12 @@ pub(crate) fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError>
     }
     // Before the control file: what is not a database any more has none either.
     snapshot::remove_all(env, dir)?;
-    for file in [control::path(dir), data_path(dir), marker::path(dir), crate::keys::path(dir)] {
+    if disk.exists(&control::path(dir)) {
+        disk.remove(&control::path(dir))?;
+        disk.sync_dir(dir)?;
+    }
+    let unfinished = [control::unfinished(dir), marker::unfinished(dir)];
+    for file in unfinished.into_iter().chain([data_path(dir), marker::path(dir), crate::keys::path(dir)]) {
         if disk.exists(&file) {
             disk.remove(&file)?;
         }
@@ -764,7 +771,9 @@ pub(crate) fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError>
         for segment in disk.list(&log)?.iter().filter(|path| is_segment(path)) {
             disk.remove(segment)?;
         }
+        disk.sync_dir(&log)?;
     }
+    disk.sync_dir(dir)?;
     for empty in [log.as_path(), dir] {
         if disk.exists(empty) && disk.list(empty)?.is_empty() {
             disk.remove_dir_all(empty)?;

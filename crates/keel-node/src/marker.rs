@@ -35,6 +35,11 @@ pub(crate) fn path(dir: &Path) -> PathBuf {
     dir.join("group.keel")
 }
 
+/// What it is called before it is whole.
+pub(crate) fn unfinished(dir: &Path) -> PathBuf {
+    dir.join("group.new")
+}
+
 impl Marker {
     /// Writes it, whole or not at all, durably.
     pub(crate) fn write(self, env: &Env, dir: &Path) -> Result<(), DbError> {
@@ -44,7 +49,7 @@ impl Marker {
         out[12..16].copy_from_slice(&(if self.seeding { FLAG_SEEDING } else { 0 }).to_le_bytes());
         let checksum = crc32c::crc32c(&out[..CHECKSUM_AT]);
         out[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
-        let fresh = dir.join("group.new");
+        let fresh = unfinished(dir);
         let file = env.disk.open(&fresh, OpenMode::Create)?;
         file.write_durable_at(&out, 0)?;
         file.sync_all()?;

@@ -1,8 +1,8 @@
 //! What people do: operators' commands, the end of the faults, and the looks from outside that judge the result.
 
 use crate::engine::{Commit, Engine, Mode, Trouble};
-use crate::instance::{database_id, index_of, instance_id, instance_index, log_id, name};
-use crate::plan::Op;
+use crate::instance::{database_dir, database_id, index_of, instance_id, instance_index, log_id, name};
+use crate::plan::{Op, Plan};
 use crate::world::{GROUPS, MS, Micros, What, World};
 use keel_base::Epoch;
 use keel_cluster::{
@@ -10,16 +10,22 @@ use keel_cluster::{
     GroupDatabase, GroupDatabaseId, GroupOptions, GroupStatus, Node, Replica, ReplicaId, ReplicaOptions,
     RoleStatus, SeedingMode, SynchronizationState,
 };
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use uuid::Uuid;
 
 /// How long the operator looks at a group without a primary before doing something, once the faults have stopped.
 const PATIENCE: Micros = 20_000 * MS;
+/// Where an instance's databases are.
+const DATA: &str = "/data";
 
-fn options(i: usize, cluster: bool) -> ReplicaOptions {
+fn options(i: usize, plan: &Plan) -> ReplicaOptions {
     let url = format!("TCP://{}:5022", name(i));
-    let mode = if cluster { FailoverMode::Automatic } else { FailoverMode::Manual };
+    let mode = match (plan.external, plan.cluster) {
+        (true, _) => FailoverMode::External,
+        (false, true) => FailoverMode::Automatic,
+        (false, false) => FailoverMode::Manual,
+    };
     let mut options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, mode);
     options.seeding_mode = SeedingMode::Automatic;
     options.session_timeout_s = 5;
@@ -38,20 +44,22 @@ pub(crate) fn group_name(side: usize) -> String {
 impl World {
     /// The first instance of a side makes the group; the others are told to join. The second side's has no databases yet.
     pub(crate) fn create_group(&mut self, side: usize) {
-        let cluster = self.plan.cluster;
-        let cluster_type = if cluster { ClusterType::Wsfc } else { ClusterType::None };
+        let cluster_type = match (self.plan.external, self.plan.cluster) {
+            (true, _) => ClusterType::External,
+            (false, true) => ClusterType::Wsfc,
+            (false, false) => ClusterType::None,
+        };
         let group_options = GroupOptions { cluster_type, ..GroupOptions::default() };
         let mut config = GroupConfig::new(GROUPS[side], group_name(side), group_options);
         let members = self.members_of(side);
         let (first, end) = (members.start, members.end.min(self.plan.instances));
         let members = first..end;
         for i in members.clone() {
-            config.replicas.push(Replica::new(replica_id(i, 0), name(i), options(i, cluster)));
+            config.replicas.push(Replica::new(replica_id(i, 0), name(i), options(i, &self.plan)));
         }
         let mut opened = Vec::new();
         for d in (0..self.plan.databases).filter(|_| side == 0) {
-            let dir = format!("/data/db{d}");
-            let engine = Engine::create(&self.instances[0].ground(), Path::new(&dir), log_id(d))
+            let engine = Engine::create(&self.instances[0].ground(), &database_dir(d), log_id(d))
                 .expect("a new disk takes a new database");
             let name = format!("db{d}");
             config.databases.push(GroupDatabase::new(database_id(d, 0), name, engine.log.log_id()));
@@ -316,8 +324,7 @@ impl World {
             }
             Op::Add(i) if config.replica_named(&name(i)).is_none() => {
                 self.probe("replica added");
-                let replica =
-                    Replica::new(replica_id(i, self.commands + 1), name(i), options(i, self.plan.cluster));
+                let replica = Replica::new(replica_id(i, self.commands + 1), name(i), options(i, &self.plan));
                 self.order(leader, Command::AddReplica { group, replica: Box::new(replica) });
                 let name = group_name(self.side_of(i));
                 self.order(i, Command::Join { name, cluster_type: None });
@@ -343,9 +350,10 @@ impl World {
             // Another database of that name, without a past.
             self.instances[leader].engines.remove(&d);
             let ground = self.instances[leader].ground();
-            let dir = format!("/data/db{d}");
-            let made = ground.env.disk.remove_dir_all(Path::new(&dir)).map_err(Trouble::from);
-            match made.and_then(|()| Engine::create(&ground, Path::new(&dir), log_id(d))) {
+            let (dir, disk) = (database_dir(d), &ground.env.disk);
+            let gone = disk.remove_dir_all(&dir).and_then(|()| disk.sync_dir(Path::new(DATA)));
+            let gone = gone.map_err(Trouble::from);
+            match gone.and_then(|()| Engine::create(&ground, &dir, log_id(d))) {
                 Ok(engine) => drop(self.instances[leader].engines.insert(d, engine)),
                 Err(_) => return,
             }
@@ -365,11 +373,8 @@ impl World {
         self.instances[i].engines.remove(&database);
         let disk = &self.instances[i].env.disk;
         let disk = if self.instances[i].up { disk.clone() } else { Arc::new(self.instances[i].disk.clone()) };
-        let dir = PathBuf::from(format!("/data/db{database}"));
-        let gone = disk
-            .remove_dir_all(&dir)
-            .and_then(|()| disk.sync_dir(&dir.join("log")))
-            .and_then(|()| disk.sync_dir(&dir));
+        let dir = database_dir(database);
+        let gone = disk.remove_dir_all(&dir).and_then(|()| disk.sync_dir(Path::new(DATA)));
         let (tear, failing) = (self.instances[i].tear, self.instances[i].failing);
         if gone.is_err() && tear.or(failing).is_some() {
             // Whoever does it sees that it failed, and does it again: half of a copy is none that could be opened.
@@ -435,6 +440,7 @@ impl World {
         self.connect_all();
         self.call_witness();
         self.set_up_pair();
+        self.manage();
         for i in 0..self.instances.len() {
             let ready = self.instances[i].up && self.status(i).is_some();
             if !ready {

@@ -37,14 +37,15 @@
 //! 13. Two sides write at once only after a force; the older is fenced when it hears of it, and its copies wait for RESUME.
 //! 14. After the faults have stopped both sides are of one mind and whole, and all logs of both are equal.
 //!
-//! Worlds are of three kinds: those where operators decide (CLUSTER_TYPE = NONE), and clusters that heal themselves, with or
+//! Worlds are of four kinds: those where operators decide (CLUSTER_TYPE = NONE), and clusters that heal themselves, with or
 //! without a witness, where machines die alone and together, hang, hear without being heard and the other way round, lose
 //! their disks or the end of a log, stall, and say that they are unfit; nodes are taken out and come back under load, and quorums
-//! are forced; and pairs of groups of either kind, synchronous and asynchronous, between which the way is cut or long and operators change
+//! are forced; the same where a cluster manager from outside says who leads (CLUSTER_TYPE = EXTERNAL), and not always the right thing; and
+//! pairs of groups of either kind, synchronous and asynchronous, between which the way is cut or long and operators change
 //! the roles over, as planned and after disasters. In all kinds a disk may fail one operation: a process that cannot go on after that is started again.
 //!
 //! ## Running it
-//! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many (`--cluster`: clusters; `--pair`: pairs of groups; `--engine real`:
+//! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many (`--cluster`: clusters; `--external`: those with a manager; `--pair`: pairs of groups; `--engine real`:
 //! real databases); a failing one is shrunk and printed as a script,
 //! which `--script FILE` replays (`--trace` shows every event and action). Scripts of bugs found are kept under
 //! `tests/scripts` and run with the ordinary tests. `tests/rules` holds one script for each rule of decision in a cluster,
@@ -63,6 +64,7 @@ mod copies;
 mod deed;
 mod engine;
 mod instance;
+mod manager;
 mod numbers;
 mod pair;
 pub mod plan;

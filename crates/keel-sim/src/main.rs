@@ -22,6 +22,9 @@ struct Args {
     /// Worlds of clusters that heal themselves; otherwise operators decide.
     #[arg(long)]
     cluster: bool,
+    /// Worlds of clusters in which a manager from outside says who leads.
+    #[arg(long)]
+    external: bool,
     /// Worlds of two groups and a distributed availability group over them.
     #[arg(long)]
     pair: bool,
@@ -61,6 +64,7 @@ impl Args {
     fn plan(&self, seed: u64) -> Plan {
         let plan = match (self.pair, self.cluster) {
             (true, _) => Plan::grow_pair(seed, self.length),
+            _ if self.external => Plan::grow_external(seed, self.length),
             (false, true) => Plan::grow_cluster(seed, self.length),
             (false, false) => Plan::grow(seed, self.length),
         };

@@ -93,8 +93,7 @@ impl Numbers {
                 disk.sync_dir(dir)?;
             }
             disk.remove_dir_all(dir)?;
-            disk.sync_dir(dir)?;
-            disk.sync_dir(&dir.join("log"))?;
+            dir.parent().map_or(Ok(()), |parent| disk.sync_dir(parent))?;
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! world 3 1 force 7        instances, databases, whether forced failovers are among the operations, seed of the chances
-//!                          (`real` among them: whole databases; `cluster`, `witness`: a cluster that heals itself)
+//!                          (`real` among them: whole databases; `cluster`, `witness`: a cluster that heals itself; `external`:
+//!                          a manager from outside says who leads)
 //! pair 2 synchronous       the last two instances are a second group, the forwarder's side of a distributed availability group
 //! walls 5                  wall clocks jump about, by this seed; 0 or no such line: they go as time does
 //! lossy 20                 control and data frames lost, doubled or late: so many in a thousand
@@ -133,6 +134,8 @@ pub struct Plan {
     pub force: bool,
     /// The group is one of a cluster, with automatic failover.
     pub cluster: bool,
+    /// Of a cluster: who leads is what a manager from outside says.
+    pub external: bool,
     /// The instances are those of two groups.
     pub pair: Option<Pair>,
     /// One more instance that only votes.
@@ -161,6 +164,7 @@ impl Plan {
             databases,
             force: dice.below(3) == 0,
             cluster: false,
+            external: false,
             pair: None,
             witness: false,
             chances: dice.next(),
@@ -203,6 +207,7 @@ impl Plan {
             databases,
             force: dice.below(8) == 0,
             cluster: true,
+            external: false,
             pair: None,
             witness: dice.below(if instances % 2 == 0 { 2 } else { 6 }) == 0,
             chances: dice.next(),
@@ -230,6 +235,19 @@ impl Plan {
         plan.change_members();
         plan.fail_disks();
         plan.let_redo_lag();
+        plan
+    }
+
+    /// The plan of a seed for a cluster whose manager is another one: the same troubles, and words that nobody would have needed.
+    pub fn grow_external(seed: u64, length: u64) -> Plan {
+        let mut plan = Plan { external: true, ..Plan::grow_cluster(seed ^ 0xE7_7E_12, length) };
+        let mut dice = SplitMix(plan.chances ^ 0x0F_F1);
+        let end = plan.ops.last().map_or(0, |(at, _)| *at);
+        for _ in 0..dice.below(4) {
+            let i = dice.below(plan.instances as u64) as usize;
+            plan.ops.push((2500 + dice.below(end.max(1)), Op::Offline(i)));
+        }
+        plan.ops.sort_by_key(|(at, _)| *at);
         plan
     }
 
@@ -482,6 +500,7 @@ impl Plan {
             databases: 1,
             force: false,
             cluster: false,
+            external: false,
             pair: None,
             witness: false,
             chances: 1,
@@ -510,6 +529,7 @@ impl Plan {
                 self.databases = i(2)?;
                 self.force = words.contains(&"force");
                 self.cluster = words.contains(&"cluster");
+                self.external = words.contains(&"external");
                 self.witness = words.contains(&"witness");
                 self.real = words.contains(&"real");
                 self.chances = words.last()?.parse().ok()?;
@@ -668,10 +688,10 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |on: bool, word: &'static str| if on { word } else { "" };
         let (force, cluster) = (word(self.force, "force "), word(self.cluster, "cluster "));
-        let witness = word(self.witness, "witness ");
+        let (witness, external) = (word(self.witness, "witness "), word(self.external, "external "));
         let real = word(self.real, "real ");
         let (instances, databases, chances) = (self.instances, self.databases, self.chances);
-        writeln!(f, "world {instances} {databases} {force}{cluster}{witness}{real}{chances}")?;
+        writeln!(f, "world {instances} {databases} {force}{cluster}{external}{witness}{real}{chances}")?;
         if let Some(Pair { second, synchronous }) = self.pair {
             writeln!(f, "pair {second} {}", if synchronous { "synchronous" } else { "asynchronous" })?;
         }

@@ -156,6 +156,7 @@ pub(crate) struct World {
     pub(crate) far: Micros,
     /// The turn of the roles between the sides, since when nobody has had them, and what operators made of it.
     pub(crate) vacancy: crate::pair::Vacancy,
+    pub(crate) manager: crate::manager::Manager,
 }
 
 /// The group of each side; most worlds have the first alone.
@@ -200,6 +201,7 @@ impl World {
             witness_asked: 0,
             far: 0,
             vacancy: crate::pair::Vacancy::default(),
+            manager: crate::manager::Manager::default(),
             plan,
         };
         world.begin();

@@ -1,4 +1,4 @@
-//! Two thousand short worlds, some with real databases, some of two groups, every script of a bug that was found, and the transcript of every rule of decision.
+//! More than two thousand short worlds, some with real databases, some of two groups, every script of a bug that was found, and the transcript of every rule of decision.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -72,6 +72,18 @@ const CLUSTERS_REACH: [&str; 24] = [
     "role given up",
 ];
 
+/// What three hundred clusters with a manager from outside must reach.
+const MANAGED_REACH: [&str; 8] = [
+    "promoted by the cluster manager",
+    "told to follow",
+    "role given up",
+    "power lost",
+    "quorum lost",
+    "log cut",
+    "fenced by a newer epoch",
+    "left the set: disconnected",
+];
+
 /// What worlds with real databases must reach beside that.
 const REAL_REACH: [&str; 15] = [
     "encrypted database",
@@ -98,10 +110,10 @@ fn real(seed: u64, length: u64) -> Plan {
 }
 
 /// One world of each kind.
-fn kinds(seed: u64) -> [Plan; 4] {
-    let [none, cluster, pair] =
-        [Plan::grow, Plan::grow_cluster, Plan::grow_pair].map(|grow| grow(seed, LENGTH));
-    [none, cluster, pair, real(seed, LENGTH)]
+fn kinds(seed: u64) -> [Plan; 5] {
+    let [none, cluster, external, pair] =
+        [Plan::grow, Plan::grow_cluster, Plan::grow_external, Plan::grow_pair].map(|grow| grow(seed, LENGTH));
+    [none, cluster, external, pair, real(seed, LENGTH)]
 }
 
 fn seeds(from: u64, count: u64, grow: fn(u64, u64) -> Plan, must_reach: &[&str]) {
@@ -134,6 +146,11 @@ fn hundreds_of_clusters_heal_themselves() {
 #[test]
 fn hundreds_more_clusters_heal_themselves() {
     seeds(501, 450, Plan::grow_cluster, &CLUSTERS_REACH);
+}
+
+#[test]
+fn clusters_keep_the_promises_whatever_a_manager_says() {
+    seeds(1, 300, Plan::grow_external, &MANAGED_REACH);
 }
 
 #[test]

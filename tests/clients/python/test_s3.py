@@ -66,12 +66,12 @@ def make_certificate():
 
 def start_keel(*options):
     data = work / f"keel{len(processes)}"
-    said = open(work / "said", "wb")
+    said = work / f"said{len(processes)}"
     command = [os.environ["KEEL"], "serve", "--data", str(data), "--listen", "127.0.0.1:0", "--max-server-memory", "512"]
     environment = {**os.environ, "MSSQL_SA_PASSWORD": PASSWORD}
-    process = spawn(*command, *options, stdout=said, stderr=subprocess.DEVNULL, env=environment)
+    process = spawn(*command, *options, stdout=open(said, "wb"), stderr=subprocess.DEVNULL, env=environment)
     for _ in range(600):
-        found = re.search(r"127\.0\.0\.1:(\d+)", (work / "said").read_text())
+        found = re.search(r"127\.0\.0\.1:(\d+)", said.read_text())
         if found:
             return process, int(found.group(1))
         time.sleep(0.1)
@@ -265,6 +265,51 @@ def a_server_that_dies_leaves_no_object():
     # It may have been quicker; a part of it is never there.
     if "dies.bak" in keys():
         do(f"restore verifyonly from url = '{HTTPS}/dies.bak'")
+
+
+def tell(port, *command):
+    told = [os.environ["KEEL"], *command, "-S", f"{HOST},{port}", "-P", PASSWORD, "-C"]
+    done = subprocess.run(told, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@check
+def a_secondary_backs_up_what_the_primary_restores():
+    trusted = ("--ca-certificates", str(pathlib.Path(os.environ["KEEL_DATA"]) / "ca-certificates"))
+    (primary, first), (_, second) = (start_keel("--server-name", name, *trusted) for name in ("NODE1", "NODE2"))
+    token = re.search(r"keel://\S+", tell(first, "init", "--endpoint", f"{HOST}:{free_port()}")).group()
+    tell(second, "join", token, "--endpoint", f"{HOST}:{free_port()}")
+    for port in (first, second):
+        do(f"create credential [{HTTPS}] with identity = 'S3 Access Key', secret = 'AKID:secret'", port)
+    do("create database copied", first)
+    do("create table copied.dbo.item (id int primary key)", first)
+    tell(first, "group", "create", "ag1", "--database", "copied", "--member", f"{HOST},{second}")
+    preferred = [do("select sys.fn_hadr_backup_is_preferred_replica('copied')", port)[0][0] for port in (first, second)]
+    equal(preferred, [False, True])
+    url = f"{HTTPS}/group"
+    fails(f"backup database copied to url = '{url}/full.bak'", "not supported on a database mirror or secondary replica", port=second)
+    fails(f"backup log copied to url = '{url}/0.trn'", "no current database backup", port=second)
+    do(f"backup database copied to url = '{url}/full.bak'", first)
+    # The chain goes from one to the other, with a copy in between that leaves it alone; each has the history of what it made.
+    for n, port in enumerate((second, first, second)):
+        do(f"insert copied.dbo.item values ({n})", first)
+        do(f"backup log copied to url = '{url}/{n}.trn'", port)
+        do(f"backup database copied to url = '{url}/copy{n}.bak' with copy_only", second)
+    made = [do("select count(*) from msdb.dbo.backupset where type = 'L'", port)[0][0] for port in (first, second)]
+    equal(made, [1, 2])
+    do(f"restore database again from url = '{url}/full.bak' with norecovery", first)
+    for n in range(3):
+        do(f"restore log again from url = '{url}/{n}.trn' with norecovery", first)
+    do("restore database again with recovery", first)
+    equal(do("select count(*) from again.dbo.item", first), [(3,)])
+    do(f"restore database alone from url = '{url}/copy2.bak'", second)
+    equal(do("select count(*) from alone.dbo.item", second), [(3,)])
+    # Nobody is there who could note it: the object is good, and the next one begins where the last that was noted did.
+    primary.send_signal(signal.SIGKILL)
+    fails(f"backup log copied to url = '{url}/unnoted.trn'", "could not be committed on primary database", port=second)
+    do(f"restore verifyonly from url = '{url}/unnoted.trn'", second)
+    nothing_is_left()
 
 
 try:

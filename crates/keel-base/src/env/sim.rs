@@ -489,8 +489,11 @@ impl Disk for Arc<SimDisk> {
         let mut state = self.state.lock();
         state.admit()?;
         let gone: Vec<PathBuf> = state.entries.keys().filter(|p| p.starts_with(path)).cloned().collect();
+        // The directory is one entry of its parent: with that all below it is gone.
+        let parent = path.parent().map(Path::to_path_buf).unwrap_or_default();
         for path in gone {
-            state.unlink(&path);
+            state.entries.remove(&path);
+            state.pending_entries.push((parent.clone(), EntryChange::Unlink(path)));
         }
         Ok(())
     }
@@ -643,6 +646,21 @@ mod tests {
         disk.rename(Path::new("d/f"), Path::new("d/g")).unwrap();
         assert!(disk.crash(Tear::LoseAll).contents(Path::new("d/f")).is_some());
         assert!(disk.crash(Tear::KeepAll).contents(Path::new("d/g")).is_some());
+    }
+
+    #[test]
+    fn a_removed_directory_is_gone_when_its_parent_is_synced() {
+        let disk = SimDisk::new();
+        for path in ["d/db/f", "d/db/log/g"] {
+            file(&disk, path).write_durable_at(b"x", 0).unwrap();
+        }
+        for dir in ["d/db", "d/db/log"] {
+            disk.sync_dir(Path::new(dir)).unwrap();
+        }
+        disk.remove_dir_all(Path::new("d/db")).unwrap();
+        assert!(disk.crash(Tear::LoseAll).exists(Path::new("d/db/log/g")));
+        disk.sync_dir(Path::new("d")).unwrap();
+        assert!(!disk.crash(Tear::LoseAll).exists(Path::new("d/db")));
     }
 
     #[test]

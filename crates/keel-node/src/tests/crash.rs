@@ -1,7 +1,7 @@
 //! Crash at any operation: exactly the acknowledged commits survive, and perhaps some that were in doubt.
 
 use super::*;
-use crate::{Commit, LogReuseWait};
+use crate::{Commit, LogReuseWait, control};
 use keel_base::env::Disk;
 use keel_base::env::sim::{SplitMix, Tear};
 use keel_store::row::PatchBuilder;
@@ -498,6 +498,51 @@ fn creating_and_removing_leaves_strange_files_alone() {
     assert_eq!(disk.contents(&strange).unwrap(), b"mine");
     assert_eq!(disk.list(Path::new(DIR)).unwrap(), [strange]);
     create(&disk, 2).unwrap();
+}
+
+#[test]
+fn a_database_that_was_half_made_is_none_and_can_be_made_again() {
+    let control = control::path(Path::new(DIR));
+    for seed in 0..16 {
+        for cut_at in 1.. {
+            let disk = SimDisk::new();
+            disk.cut_power_at(cut_at);
+            let made = create(&disk, 1).is_ok();
+            let found = disk.crash(Tear::Random(seed));
+            match found.exists(&control) {
+                true => drop(open(&found, 2).unwrap()),
+                false => drop(create(&found, 2).unwrap()),
+            }
+            if made {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_database_that_was_removed_does_not_come_back_and_half_of_one_is_none() {
+    for seed in 0..4 {
+        for cut_at in 1.. {
+            let disk = SimDisk::new();
+            let db = create(&disk, 1).unwrap();
+            put(&db, b"k", "v");
+            db.close().unwrap();
+            let instance = Arc::clone(db.instance());
+            drop(db);
+            disk.cut_power_at(cut_at);
+            let removed = Database::remove(&instance, Path::new(DIR)).is_ok();
+            let found = disk.crash(Tear::Random(seed));
+            if found.exists(&control::path(Path::new(DIR))) {
+                assert!(!removed, "cut at {cut_at}, seed {seed}: it is back");
+                open(&found, 2).unwrap();
+            }
+            if removed {
+                assert!(!found.exists(Path::new(DIR)), "seed {seed}: files are left");
+                break;
+            }
+        }
+    }
 }
 
 #[test]

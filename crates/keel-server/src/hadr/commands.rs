@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use keel_base::Epoch;
 use keel_cluster::{
-    Command, CommandError, GroupConfig, GroupDatabase, GroupDatabaseId, GroupId, Replica, ReplicaId,
+    Command, CommandError, GroupConfig, GroupDatabase, GroupDatabaseId, GroupId, GroupStatus, Replica,
+    ReplicaId, RoleStatus,
 };
 use keel_group::CommandFailure;
 use keel_sql::hadr::cluster::ClusterChange;
@@ -175,6 +176,9 @@ impl Replication {
         let (id, about) = (config.id, About::group(group));
         match change {
             GroupChange::Join { .. } => unreachable!("went its own way"),
+            GroupChange::RoleSecondary if !self.gives_up(&config) => {
+                self.give(Command::Follow { group: id }, about)
+            }
             GroupChange::RoleSecondary | GroupChange::Offline => {
                 self.give(Command::Offline { group: id }, about)
             }
@@ -211,6 +215,14 @@ impl Replication {
             | GroupChange::RestartListener(_) => self.change_listener(&config, change),
             option => self.set_option(&config, option),
         }
+    }
+
+    /// Whether SET (ROLE = SECONDARY) takes a role away here; else it tells a replica that waited for its cluster manager to follow.
+    fn gives_up(&self, config: &GroupConfig) -> bool {
+        let managed = config.options.cluster_type == keel_cluster::ClusterType::External;
+        let groups = self.groups.state().groups;
+        let leads = |g: &GroupStatus| g.config.id == config.id && g.role == RoleStatus::Primary;
+        !managed || groups.iter().any(leads)
     }
 
     fn set_option(&self, config: &GroupConfig, change: GroupChange) -> Result<()> {

@@ -147,7 +147,8 @@ impl Picture<'_> {
         GroupState {
             id,
             spec: convert::from_options(config),
-            sequence: config.stamp.version,
+            // What is on its way is not agreed on yet: whoever compares the numbers of several members would wait for it in vain.
+            sequence: g.durable.version,
             epoch: config.stamp.epoch.0,
             primary: primary.map(|r| r.server_name.clone()),
             role: role(g.role),

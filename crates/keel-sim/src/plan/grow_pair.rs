@@ -60,6 +60,7 @@ impl Plan {
             databases,
             force: dice.below(3) == 0,
             cluster: dice.below(4) != 0,
+            external: false,
             pair: Some(Pair { second, synchronous: dice.below(3) != 0 }),
             witness: false,
             chances: dice.next(),

@@ -109,7 +109,7 @@ impl Engine {
             return Ok(());
         }
         let dir = self.options.data_dir.join(&waiting.stored.directory);
-        if let Err(e) = self.options.env.disk.remove_dir_all(&dir) {
+        if let Err(e) = self.remove_dir(&dir) {
             self.options.log.write(&format!("Files of dropped database '{name}' could not be removed: {e}"));
         }
         Ok(())

@@ -372,7 +372,7 @@ impl Engine {
                 && !disk.exists(&keel_node::control::path(dir))
         };
         for dir in disk.list(&self.options.data_dir).unwrap_or_default().iter().filter(|dir| is_left(dir)) {
-            let text = match disk.remove_dir_all(dir) {
+            let text = match self.remove_dir(dir) {
                 Ok(()) => format!(
                     "{} is removed: a database was to be made there, and was not finished.",
                     dir.display()
@@ -621,10 +621,18 @@ impl Engine {
         let dir = entry.store.dir().to_path_buf();
         // The database is gone from the list; files that cannot be removed are only disk space.
         let _ = entry.store.close();
-        if let Err(e) = self.options.env.disk.remove_dir_all(&dir) {
+        if let Err(e) = self.remove_dir(&dir) {
             self.options.log.write(&format!("Files of dropped database '{name}' could not be removed: {e}"));
         }
         Ok(())
+    }
+
+    /// Removes the directory of a database that is in no list any more, for good: one that came back would be in the way of the next
+    /// database that is made there.
+    pub(super) fn remove_dir(&self, dir: &std::path::Path) -> std::io::Result<()> {
+        let disk = &self.options.env.disk;
+        disk.remove_dir_all(dir)?;
+        dir.parent().map_or(Ok(()), |parent| disk.sync_dir(parent))
     }
 
     /// A number no other call of this process gets: versions of private catalogs, transaction descriptors.

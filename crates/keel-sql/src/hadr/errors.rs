@@ -219,6 +219,8 @@ error_functions! {
     configuration_only_needs_external(server) = 47114, 16, 1, "Availability replica '{server}' cannot be configuration only: the cluster type of the availability group must be EXTERNAL or NONE.";
     /// The write lease is the external cluster's.
     write_lease_needs_external() = 47115, 16, 1, "WRITE_LEASE_VALIDITY can be used only with an availability group of cluster type EXTERNAL.";
+    /// The group was made without a lease.
+    external_lease_off(group) = 47116, 16, 1, "The external lease cannot be set on availability group '{group}'. External Lease updates are not enabled for this availability group.";
     /// RSSTC with a configuration-only replica.
     configuration_only_required(group) = 47108, 16, 1, "Availability group '{group}' has a configuration only replica: it must have two synchronous-commit replicas, and REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT must be 0.";
     /// NONE: no FAILOVER.

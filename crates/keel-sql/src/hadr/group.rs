@@ -186,7 +186,7 @@ impl Runner<'_> {
     ) -> Result<Option<GroupChange>> {
         let engine = Arc::clone(&self.info.engine);
         Ok(Some(match action {
-            Action::Set(options) => return self.set_option(state, name, options).map(Some),
+            Action::Set(options) => return self.set_option(state, name, options),
             Action::AddDatabase(databases) => {
                 check::primary(state, name)?;
                 let databases: Vec<String> = databases.iter().map(|d| d.text.to_string()).collect();
@@ -261,7 +261,10 @@ impl Runner<'_> {
                 GroupChange::ForceFailover
             }
             Action::Offline => {
-                check::primary(state, name)?;
+                // A cluster manager's agent sends a secondary off line too.
+                if check::member(state, name)?.spec.cluster_type != ClusterType::External {
+                    check::primary(state, name)?;
+                }
                 GroupChange::Offline
             }
             Action::AddListener(listener) => {
@@ -313,7 +316,13 @@ impl Runner<'_> {
             .try_for_each(|name| engine.drop_database(name))
     }
 
-    fn set_option(&mut self, state: &HadrState, name: &str, options: &[ast::Opt]) -> Result<GroupChange> {
+    /// `None`: the group or the agent has it so already.
+    fn set_option(
+        &mut self,
+        state: &HadrState,
+        name: &str,
+        options: &[ast::Opt],
+    ) -> Result<Option<GroupChange>> {
         let group = check::member(state, name)?;
         // One option per statement.
         let [option] = options else {
@@ -321,21 +330,38 @@ impl Runner<'_> {
             return Err(keel_types::SqlError::new(102, 15, 1, format!("Incorrect syntax near '{near}'.")));
         };
         let change = build::group_option(option)?;
+        let managed = group.spec.cluster_type == ClusterType::External;
         if matches!(change, GroupChange::RoleSecondary) {
-            // Also where a deposed primary is resolving.
-            return if group.role == Role::Secondary { Err(errors::not_primary(name)) } else { Ok(change) };
+            // Also where a deposed primary is resolving, and where a replica waits for its manager's word.
+            let refused = group.role == Role::Secondary && !managed;
+            return if refused { Err(errors::not_primary(name)) } else { Ok(Some(change)) };
+        }
+        if let GroupChange::WriteLeaseValidity(seconds) = &change
+            && managed
+        {
+            // The agent renews the lease wherever it is about to promote, and on the primary every few seconds.
+            let now = group.spec.write_lease_seconds.ok_or_else(|| errors::external_lease_off(name))?;
+            let changes = now != *seconds && group.role == Role::Primary;
+            return Ok(Some(change).filter(|_| changes));
         }
         check::primary(state, name)?;
         match &change {
             GroupChange::RequiredSynchronizedSecondaries(n) => {
                 check::required_secondaries(*n, group.replicas.len())?;
             }
-            GroupChange::WriteLeaseValidity(_) if group.spec.cluster_type != ClusterType::External => {
-                return Err(errors::write_lease_needs_external());
-            }
+            GroupChange::WriteLeaseValidity(_) => return Err(errors::write_lease_needs_external()),
             _ => {}
         }
-        Ok(change)
+        Ok(Some(change))
+    }
+
+    /// Error 47104 where a cluster manager moves the roles, for whoever is not its agent.
+    pub(crate) fn leaves_it_to_the_manager(&self, group: &GroupState) -> Result<()> {
+        let managed = group.spec.cluster_type == ClusterType::External;
+        if managed && !self.caller().external_cluster {
+            return Err(errors::use_cluster_tools(&group.spec.name));
+        }
+        Ok(())
     }
 
     fn check_target(&self, group: &GroupState) -> Result<()> {
@@ -343,9 +369,7 @@ impl Runner<'_> {
         if group.role == Role::Primary {
             return Err(errors::already_primary(name));
         }
-        if group.spec.cluster_type == ClusterType::External && !self.caller().external_cluster {
-            return Err(errors::use_cluster_tools(name));
-        }
+        self.leaves_it_to_the_manager(group)?;
         if group.local().is_some_and(|r| r.spec.availability_mode == AvailabilityMode::ConfigurationOnly) {
             return Err(errors::configuration_only_primary(&self.info.engine.options().server_name));
         }

@@ -138,6 +138,7 @@ pub(super) fn sp_keel_failover(runner: &mut Runner<'_>, args: &[Argument]) -> Ou
     let group = needed(args, "sp_keel_failover", "group", 0)?;
     let state = runner.info.engine.hadr().map(|h| h.state()).unwrap_or_default();
     runner.may_alter_group(&state, "alter", &group)?;
+    state.group(&group).map_or(Ok(()), |group| runner.leaves_it_to_the_manager(group))?;
     let to = string(args, "to", 1);
     let force = number(args, "force", 2).is_some_and(|n| n != 0);
     change(runner, ClusterChange::FailOver { group, to, force })

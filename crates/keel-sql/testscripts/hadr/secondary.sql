@@ -72,6 +72,17 @@ alter availability group ag set (role = secondary)
 GO
 alter availability group ag failover
 GO
+-- What its agent sends to a secondary: off line, and then to follow, twice perhaps. A lease is nothing that a group has by itself.
+alter availability group ag offline
+select role_desc from sys.dm_hadr_availability_replica_states where is_local = 1
+alter availability group ag set (role = secondary)
+alter availability group ag set (role = secondary)
+select role_desc from sys.dm_hadr_availability_replica_states where is_local = 1
+GO
+alter availability group ag set (write_lease_validity = 30)
+GO
+exec sp_keel_failover @group = N'ag'
+GO
 exec sp_set_session_context N'external_cluster', N'yes'
 alter availability group ag failover
 select sys.fn_hadr_is_primary_replica('sales') as outside, role_desc from sys.dm_hadr_availability_replica_states where is_local = 1
