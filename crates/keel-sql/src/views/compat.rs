@@ -87,7 +87,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("object_id", INT), ("assembly_id", INT), ("assembly_class", NAME), ("assembly_method", NAME), ("null_on_null_input", BIT),
         ("execute_as_principal_id", INT),
     ]),
-    none("sysreferences", &[("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("rkeyindid", SMALL), ("keycnt", SMALL)]),
     none("sysservers", &[("srvid", SMALL), ("srvstatus", SMALL), ("srvname", NAME), ("srvproduct", NAME), ("providername", NAME), ("datasource", TEXT)]),
     none("dm_os_tasks", &[
         ("task_address", SID), ("task_state", DESC), ("context_switches_count", INT), ("pending_io_count", INT),
@@ -146,7 +145,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("rmtsrvid", SMALL), ("rmtloginame", NAME), ("rmtpassword", NAME), ("loginsid", SID), ("status", SMALL), ("changedate", DATE),
     ]),
     none("sysopentapes", &[("openTape", SqlType::NVarChar(Length::Limited(64)))]),
-    none("sysforeignkeys", &[("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("fkey", SMALL), ("rkey", SMALL), ("keyno", SMALL)]),
 ];
 
 /// Tables of `master`'s dbo schema: the numbers of type P, which scripts count with.

@@ -39,17 +39,42 @@ const MORE: &[(i32, u8, &str)] = &[
         "Violation of %ls constraint '%.*ls'. Cannot insert duplicate key in object '%.*ls'. The duplicate key value is %ls.",
     ),
     (8134, 16, "Divide by zero error encountered."),
+    (15001, 16, "Object '%s' does not exist or is not a valid object for this operation."),
     (15009, 16, "The object '%s' does not exist in database '%s' or is invalid for this operation."),
     (
         15010,
         16,
         "The database '%s' does not exist. Supply a valid database name. To see available databases, use sys.databases.",
     ),
+    (15012, 16, "The device '%s' does not exist. Use sys.backup_devices to show available devices."),
     (15033, 16, "'%s' is not a valid official language name."),
     (15015, 16, "The server '%s' does not exist. Use sp_helpserver to show available servers."),
     (15097, 16, "The size associated with an extended property cannot be more than 7,500 bytes."),
     (15165, 16, "Could not find object '%s' or you do not have permission."),
     (15180, 16, "Cannot drop. The data type is being used."),
+    (
+        15281,
+        10,
+        "SQL Server blocked access to procedure '%s' of component '%s' because this component is turned off as part of the security configuration for this server. A system administrator can enable the use of '%s' by using sp_configure. For more information about enabling '%s', search for '%s' in SQL Server Books Online.",
+    ),
+    (
+        15286,
+        16,
+        "Terminating this procedure. The @action '%s' is unrecognized. Try 'REPORT', 'UPDATE_ONE', or 'AUTO_FIX'.",
+    ),
+    (15291, 16, "Terminating this procedure. The %s name '%s' is absent or invalid."),
+    (
+        15292,
+        10,
+        "The row for user '%s' will be fixed by updating its login link to a login already in existence.",
+    ),
+    (
+        15293,
+        10,
+        "Barring a conflict, the row for user '%s' will be fixed by updating its link to a new login.",
+    ),
+    (15294, 10, "The number of orphaned users fixed by adding new logins and then updating users was %d."),
+    (15295, 10, "The number of orphaned users fixed by updating users was %d."),
     (15600, 15, "An invalid parameter or option was specified for procedure '%s'."),
 ];
 
@@ -119,6 +144,16 @@ pub fn find(engine: &Engine, number: i32) -> Option<(u8, String)> {
         more.or_else(|| raised().find(|m| m.0 == number && number > 13_000).map(|m| (m.1, template(m.2))))
     };
     engine.user_message(number).map(|text| (USERS_SEVERITY, text)).or_else(shipped)
+}
+
+/// `sysmessages`, which has room for less.
+pub(super) fn old_rows(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
+    const CHARACTERS: usize = 255;
+    let row = |row: Vec<Value>| {
+        let shown: String = row[4].as_str().unwrap_or_default().chars().take(CHARACTERS).collect();
+        vec![row[0].clone(), row[2].clone(), int(0), text(shown), row[1].clone()]
+    };
+    rows(cx).into_iter().map(row).collect()
 }
 
 fn rows(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {

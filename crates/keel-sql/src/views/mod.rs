@@ -48,14 +48,17 @@ mod msdb;
 mod objects;
 mod odbc;
 mod old;
+mod old_catalog;
 pub(crate) mod partitions;
 pub mod plans;
 mod policies;
 mod principals;
 mod query_store;
+mod row_versions;
 mod rows;
 mod server;
 mod sessions;
+mod tokens;
 mod traces;
 mod triggers;
 mod usage;
@@ -176,7 +179,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 54] {
+fn groups() -> [&'static [SystemView]; 57] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -201,6 +204,9 @@ fn groups() -> [&'static [SystemView]; 54] {
         linked::VIEWS,
         locks::VIEWS,
         old::VIEWS,
+        old_catalog::VIEWS,
+        row_versions::VIEWS,
+        tokens::VIEWS,
         odbc::VIEWS,
         messages::VIEWS,
         server::VIEWS,
