@@ -74,6 +74,11 @@ impl ServerLog for ErrorLog {
     fn record(&self, line: &str) -> std::io::Result<()> {
         self.append("Server", line)
     }
+    fn cycle(&self) -> std::io::Result<()> {
+        let mut open = self.open.lock();
+        *open = Open { file: rotate(&self.path)?, bytes: 0 };
+        Ok(())
+    }
     fn archives(&self) -> Vec<(u32, PathBuf)> {
         let old = (1..=KEPT).map(|n| (n, self.path.with_file_name(format!("errorlog.{n}"))));
         let all = std::iter::once((0, self.path.clone())).chain(old);
@@ -108,6 +113,19 @@ mod tests {
         assert!(read("errorlog").contains("Server      start 8"));
         assert!(read("errorlog.6").contains("start 2"));
         assert!(!dir.join("errorlog.7").exists());
+        fs::remove_dir_all(&dir).expect("ours");
+    }
+
+    #[test]
+    fn a_cycled_log_begins_anew_and_keeps_the_one_before() {
+        let dir = std::env::temp_dir().join(format!("keel-errorlog-cycled-{}", std::process::id()));
+        let log = ErrorLog::start(&dir, false).expect("writable");
+        log.entry("Server", "before");
+        log.cycle().expect("writable");
+        log.entry("Server", "after");
+        let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap_or_default();
+        assert!(read("errorlog").contains("after") && !read("errorlog").contains("before"));
+        assert!(read("errorlog.1").contains("before"));
         fs::remove_dir_all(&dir).expect("ours");
     }
 

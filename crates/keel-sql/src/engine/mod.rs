@@ -92,6 +92,10 @@ pub trait ServerLog: Send + Sync {
         self.write(line);
         Ok(())
     }
+    /// Begins a new file; the one before is kept with those before it. The error is what the system says.
+    fn cycle(&self) -> std::io::Result<()> {
+        Ok(())
+    }
     /// The files it is kept in: 0 is the current one, then those before it. None where it is not kept.
     fn archives(&self) -> Vec<(u32, PathBuf)> {
         Vec::new()

@@ -44,6 +44,13 @@ pub(super) fn xp_regread(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome 
     ok()
 }
 
+/// `xp_instance_regwrite`, `xp_regwrite`: there is no registry, so nothing is written, which is said as of one that the service may not
+/// write to.
+pub(super) fn xp_regwrite(runner: &mut Runner<'_>, _args: &[Argument]) -> Outcome {
+    runner.settings_only()?;
+    Err(SqlError::new(22002, 16, 1, "RegCreateKeyEx() returned error 5, 'Access is denied.'").into())
+}
+
 /// A value of the product's part of the registry, by the end of its key.
 fn registry(runner: &Runner<'_>, key: &str, name: &str) -> Option<Value> {
     let options = runner.info.engine.options();

@@ -140,6 +140,8 @@ pub static ALL: &[Procedure] = &[
     p("xp_create_subdir", host::xp_create_subdir),
     p("xp_delete_file", backups::xp_delete_file),
     p("xp_sqlagent_notify", agent::xp_sqlagent_notify),
+    p("xp_instance_regwrite", host::xp_regwrite),
+    p("xp_regwrite", host::xp_regwrite),
     p("sp_enumerrorlogs", host::sp_enumerrorlogs),
     p("xp_enumerrorlogs", host::sp_enumerrorlogs),
     p("sp_readerrorlog", host::xp_readerrorlog),
