@@ -124,6 +124,19 @@ mod tests {
     }
 
     #[test]
+    fn a_cycled_log_begins_anew_and_keeps_the_one_before() {
+        let dir = std::env::temp_dir().join(format!("keel-errorlog-cycled-{}", std::process::id()));
+        let log = ErrorLog::start(&dir, false).expect("writable");
+        log.entry("Server", "before");
+        log.cycle().expect("writable");
+        log.entry("Server", "after");
+        let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap_or_default();
+        assert!(read("errorlog").contains("after") && !read("errorlog").contains("before"));
+        assert!(read("errorlog.1").contains("before"));
+        fs::remove_dir_all(&dir).expect("ours");
+    }
+
+    #[test]
     fn a_record_that_cannot_be_written_is_told_and_an_entry_is_not() {
         let dir = std::env::temp_dir().join(format!("keel-errorlog-full-{}", std::process::id()));
         let log = ErrorLog::start(&dir, false).expect("writable");

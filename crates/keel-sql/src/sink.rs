@@ -178,6 +178,10 @@ pub trait ResultSink {
     fn output(&mut self, ordinal: usize, name: &str, ty: &SqlType, value: &Value);
     /// The value of a scalar function called by RPC; for sinks that send no remote calls nothing to do.
     fn function_value(&mut self, _ty: &SqlType, _value: &Value) {}
+    /// Where plans go, if it is not here: who collects rows for INSERT … EXEC has no use for those of a plan.
+    fn beside(&mut self) -> Option<&mut dyn ResultSink> {
+        None
+    }
     /// The session's environment changed.
     fn env_change(&mut self, change: EnvChange);
     /// What was given so far should reach the client now (RAISERROR … WITH NOWAIT).

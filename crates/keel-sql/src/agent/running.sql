@@ -231,7 +231,7 @@ create or alter procedure dbo.sp_set_sqlagent_properties
     @cmdexec_account varbinary(64) = null, @regular_connections int = null, @host_login_name sysname = null,
     @host_login_password varbinary(512) = null, @login_timeout int = null, @idle_cpu_percent int = null, @idle_cpu_duration int = null,
     @oem_errorlog int = null, @email_profile nvarchar(64) = null, @email_save_in_sent_folder int = null,
-    @cpu_poller_enabled int = null, @alert_replace_runtime_tokens int = null
+    @cpu_poller_enabled int = null, @alert_replace_runtime_tokens int = null, @use_databasemail int = null, @databasemail_profile sysname = null
 as
 set nocount on
 if is_srvrolemember('sysadmin') = 0

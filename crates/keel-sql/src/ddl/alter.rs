@@ -235,6 +235,11 @@ impl Runner<'_> {
         let empty = self.is_empty_table(table)?;
         let mut rewrite = false;
         let mut by_row = Vec::new();
+        if table.columns.iter().skip(first_new).any(|c| c.identity.is_some()) {
+            // Another one that the table had before is no matter of this one.
+            let entry = self.entry_of(table.database)?;
+            self.info.restart_identity(&entry, table.object_id)?;
+        }
         for at in first_new..table.columns.len() {
             let c = table.columns[at].clone();
             if empty {

@@ -49,6 +49,7 @@ impl Runner<'_> {
             "CLEANTABLE" | "INDEXDEFRAG" => drop(self.dbcc_table_of_database(program, frame, d)?),
             // Nothing to drop or refresh: caches here are warm state only, and sizes are always right.
             "DROPCLEANBUFFERS" | "FREESESSIONCACHE" | "UPDATEUSAGE" | "FLUSHAUTHCACHE" => {}
+            "ERRORLOG" => self.cycle_error_log()?,
             "SHOW_STATISTICS" => self.show_statistics(program, frame, d)?,
             "LOGINFO" => self.log_info(program, frame, d)?,
             "PROCCACHE" => self.procedure_cache()?,
@@ -72,6 +73,18 @@ impl Runner<'_> {
         if !quiet {
             self.dbcc_message(DONE);
         }
+        Ok(())
+    }
+
+    /// Begins a new error log, as a start of the server does.
+    fn cycle_error_log(&mut self) -> Result<()> {
+        if !self.info.identity_now().sysadmin {
+            return Err(errors::no_permission(""));
+        }
+        let log = &self.info.engine.options().log;
+        let failed = |e| SqlError::new(17049, 16, 1, format!("Unable to cycle error log file: {e}"));
+        log.cycle().map_err(failed)?;
+        log.write("The error log has been reinitialized. See the previous log for older entries.");
         Ok(())
     }
 

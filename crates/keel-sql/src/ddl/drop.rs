@@ -299,7 +299,7 @@ impl Runner<'_> {
         self.discard_trees(&table)?;
         self.replace_table(new)?;
         if table.columns.iter().any(|c| c.identity.is_some()) {
-            entry.reset_identity(table.object_id, None)?;
+            self.info.restart_identity(&entry, table.object_id)?;
         }
         Ok(())
     }

@@ -132,6 +132,8 @@ impl Actor for Info {
             Action::PlanHandle
             | Action::QueryHash
             | Action::QueryPlanHash
+            | Action::QueryHashSigned
+            | Action::QueryPlanHashSigned
             | Action::TsqlFrame
             | Action::TsqlStack => self.of_statement(action),
             Action::CollectSystemTime => self.engine.now_utc().into(),
@@ -157,6 +159,9 @@ impl Info {
             }
             Action::QueryHash | Action::QueryPlanHash => {
                 crate::views::plans::text_hash(&at.program.text).into()
+            }
+            Action::QueryHashSigned | Action::QueryPlanHashSigned => {
+                crate::views::plans::text_hash(&at.program.text).cast_signed().into()
             }
             _ => {
                 let [sql, _] = crate::views::program_handles(&at.program);

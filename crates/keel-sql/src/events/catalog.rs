@@ -471,6 +471,8 @@ pub enum Action {
     PlanHandle,
     QueryHash,
     QueryPlanHash,
+    QueryHashSigned,
+    QueryPlanHashSigned,
     TsqlFrame,
     TsqlStack,
     ContextInfo,
@@ -517,7 +519,7 @@ const fn action(
 
 /// All actions.
 #[rustfmt::skip]
-pub static ACTIONS: [ActionInfo; 34] = [
+pub static ACTIONS: [ActionInfo; 36] = [
     action(Action::SqlText, &SQLSERVER, "sql_text", "Collect SQL text", Ty::Text, true),
     action(Action::DatabaseId, &SQLSERVER, "database_id", "Collect database ID", Ty::UInt16, true),
     action(Action::DatabaseName, &SQLSERVER, "database_name", "Collect current database name", Ty::Text, true),
@@ -538,6 +540,8 @@ pub static ACTIONS: [ActionInfo; 34] = [
     action(Action::PlanHandle, &SQLSERVER, "plan_handle", "Collect plan handle", Ty::Binary, false),
     action(Action::QueryHash, &SQLSERVER, "query_hash", "Collect query hash", Ty::UInt64, true),
     action(Action::QueryPlanHash, &SQLSERVER, "query_plan_hash", "Collect query plan hash", Ty::UInt64, true),
+    action(Action::QueryHashSigned, &SQLSERVER, "query_hash_signed", "Collect query hash in signed form", Ty::Int64, true),
+    action(Action::QueryPlanHashSigned, &SQLSERVER, "query_plan_hash_signed", "Collect query plan hash in signed form", Ty::Int64, true),
     action(Action::TsqlFrame, &SQLSERVER, "tsql_frame", "Collect the current frame of the Transact-SQL stack", Ty::Xml, false),
     action(Action::TsqlStack, &SQLSERVER, "tsql_stack", "Collect the Transact-SQL stack", Ty::Xml, false),
     action(Action::ContextInfo, &SQLSERVER, "context_info", "Collect the session's context information", Ty::Binary, false),

@@ -1,3 +1,106 @@
+create procedure sys.sp_renamedb @dbname sysname, @newname sysname
+as
+set nocount on
+if db_id(@dbname) is null
+begin
+    raiserror(15010, 16, 1, @dbname)
+    return 1
+end
+declare @text nvarchar(max) = N'alter database ' + quotename(@dbname) + N' modify name = ' + quotename(@newname)
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_sqlexec @p1 nvarchar(max)
+as
+exec (@p1)
+GO
+create procedure sys.sp_MS_marksystemobject @objname nvarchar(517), @namespace varchar(20) = null
+as
+-- Scripts mark what they install in master. Procedures there are found from every database by their names anyway.
+if object_id(@objname) is null
+begin
+    raiserror(15165, -1, -1, @objname)
+    return 1
+end
+return 0
+GO
+create procedure sys.sp_helpdevice @devname sysname = null
+as
+set nocount on
+if @devname is not null and not exists (select 1 from sys.backup_devices where name = @devname)
+begin
+    raiserror(15012, 16, 1, @devname)
+    return 1
+end
+select name as device_name, physical_name, convert(nvarchar(255), 'disk, backup device') as description, convert(smallint, 16) as status,
+    convert(tinyint, type) as cntrltype, convert(int, 0) as size
+from sys.backup_devices where @devname is null or name = @devname order by name
+return 0
+GO
+create procedure sys.sp_estimate_data_compression_savings @schema_name sysname, @object_name sysname, @index_id int,
+    @partition_number int, @data_compression nvarchar(60), @xml_compression bit = null
+as
+-- Data is stored in one way whatever the setting: what is there is what there would be.
+declare @id int = object_id(quotename(isnull(@schema_name, schema_name())) + N'.' + quotename(@object_name))
+if not exists (select * from sys.objects where object_id = @id and type in ('U', 'V'))
+begin
+    raiserror(15001, -1, -1, @object_name)
+    return 1
+end
+if @data_compression not in ('NONE', 'ROW', 'PAGE', 'COLUMNSTORE', 'COLUMNSTORE_ARCHIVE')
+begin
+    raiserror(15600, -1, -1, 'sys.sp_estimate_data_compression_savings')
+    return 1
+end
+select o.name as object_name, schema_name(o.schema_id) as schema_name, s.index_id, s.partition_number,
+    s.used_page_count * 8 as [size_with_current_compression_setting(KB)],
+    s.used_page_count * 8 as [size_with_requested_compression_setting(KB)],
+    s.used_page_count * 8 as [sample_size_with_current_compression_setting(KB)],
+    s.used_page_count * 8 as [sample_size_with_requested_compression_setting(KB)]
+from sys.dm_db_partition_stats s join sys.objects o on o.object_id = s.object_id
+where o.object_id = @id and (@index_id is null or s.index_id = @index_id)
+    and (@partition_number is null or s.partition_number = @partition_number)
+order by s.index_id, s.partition_number
+return 0
+GO
+create procedure sys.xp_cmdshell @command varchar(8000), @no_output varchar(10) = null
+as
+-- This server starts no programs: as the product's does before somebody turns that on.
+raiserror(15281, 16, 1, 'sys.xp_cmdshell', 'xp_cmdshell', 'xp_cmdshell', 'xp_cmdshell', 'xp_cmdshell')
+return 1
+GO
+create procedure sys.sp_OACreate @progid nvarchar(4000), @objecttoken int = null output, @context int = null
+as
+raiserror(15281, 16, 1, 'sys.sp_OACreate', 'Ole Automation Procedures', 'Ole Automation Procedures', 'Ole Automation Procedures', 'Ole Automation Procedures')
+return 1
+GO
+create procedure sys.sp_send_dbmail @profile_name sysname = null, @recipients varchar(max) = null,
+    @copy_recipients varchar(max) = null, @blind_copy_recipients varchar(max) = null, @subject nvarchar(255) = null,
+    @body nvarchar(max) = null, @body_format varchar(20) = null, @importance varchar(6) = 'NORMAL',
+    @sensitivity varchar(12) = 'NORMAL', @file_attachments nvarchar(max) = null, @query nvarchar(max) = null,
+    @execute_query_database sysname = null, @attach_query_result_as_file bit = 0, @query_attachment_filename nvarchar(260) = null,
+    @query_result_header bit = 1, @query_result_width int = 256, @query_result_separator varchar(1) = ' ',
+    @exclude_query_output bit = 0, @append_query_error bit = 0, @query_no_truncate bit = 0, @query_result_no_padding bit = 0,
+    @mailitem_id int = null output, @from_address varchar(max) = null, @reply_to varchar(max) = null
+as
+raiserror(15281, 16, 1, 'dbo.sp_send_dbmail', 'Database Mail XPs', 'Database Mail XPs', 'Database Mail XPs', 'Database Mail XPs')
+return 1
+GO
+create procedure sys.sp_cycle_errorlog
+as
+dbcc errorlog
+return @@error
+GO
+create procedure sys.sp_cycle_agent_errorlog
+as
+-- What jobs say is in the server's own error log.
+if is_srvrolemember('sysadmin') = 0
+begin
+    raiserror(15247, -1, -1)
+    return 1
+end
+return 0
+GO
 create procedure sys.sp_helpsort
 as
 set nocount on
@@ -43,32 +146,6 @@ deallocate each_column
 print 'Statistics have been created for the listed columns of the above tables.'
 return 0
 GO
-create procedure sys.sp_estimate_data_compression_savings @schema_name sysname, @object_name sysname, @index_id int, @partition_number int,
-    @data_compression nvarchar(60), @xml_compression bit = null
-as
-set nocount on
-declare @id int = object_id(quotename(isnull(@schema_name, schema_name())) + N'.' + quotename(@object_name)), @db sysname = db_name()
-if @id is null
-begin
-    raiserror(15009, 16, 1, @object_name, @db)
-    return 1
-end
-if @data_compression is not null and upper(@data_compression) not in ('NONE', 'ROW', 'PAGE', 'COLUMNSTORE', 'COLUMNSTORE_ARCHIVE')
-begin
-    raiserror(15021, 16, 1, '@data_compression')
-    return 1
-end
--- What is stored is not compressed by rows or pages, whatever the setting: it would stay as it is.
-select convert(sysname, @object_name) as object_name, object_schema_name(@id) as schema_name, p.index_id, p.partition_number,
-    convert(bigint, s.used_page_count * 8) as [size_with_current_compression_setting(KB)],
-    convert(bigint, s.used_page_count * 8) as [size_with_requested_compression_setting(KB)],
-    convert(bigint, s.used_page_count * 8) as [sample_size_with_current_compression_setting(KB)],
-    convert(bigint, s.used_page_count * 8) as [sample_size_with_requested_compression_setting(KB)]
-from sys.partitions p join sys.dm_db_partition_stats s on s.partition_id = p.partition_id
-where p.object_id = @id and (@index_id is null or p.index_id = @index_id) and (@partition_number is null or p.partition_number = @partition_number)
-order by 3, 4
-return 0
-GO
 create procedure sys.sp_validname @name sysname, @raise_error bit = 1
 as
 set nocount on
@@ -79,18 +156,6 @@ begin
 end
 return 0
 GO
-create procedure sys.sp_renamedb @dbname sysname, @newname sysname
-as
-set nocount on
-if db_id(@dbname) is null
-begin
-    raiserror(15010, 16, 1, @dbname)
-    return 1
-end
-declare @text nvarchar(max) = N'alter database ' + quotename(@dbname) + N' modify name = ' + quotename(@newname)
-exec (@text)
-return @@error
-GO
 create procedure sys.xp_sprintf @string varchar(8000) output, @format varchar(8000), @1 varchar(8000) = null, @2 varchar(8000) = null,
     @3 varchar(8000) = null, @4 varchar(8000) = null, @5 varchar(8000) = null, @6 varchar(8000) = null, @7 varchar(8000) = null,
     @8 varchar(8000) = null, @9 varchar(8000) = null, @10 varchar(8000) = null, @11 varchar(8000) = null, @12 varchar(8000) = null,
@@ -99,17 +164,4 @@ create procedure sys.xp_sprintf @string varchar(8000) output, @format varchar(80
 as
 set nocount on
 set @string = formatmessage(@format, @1, @2, @3, @4, @5, @6, @7, @8, @9, @10, @11, @12, @13, @14, @15, @16, @17, @18, @19, @20)
-return 0
-GO
-create procedure sys.sp_helpdevice @devname sysname = null
-as
-set nocount on
-if @devname is not null and not exists (select 1 from sys.backup_devices where name = @devname)
-begin
-    raiserror(15012, 16, 1, @devname)
-    return 1
-end
-select name as device_name, physical_name, convert(nvarchar(255), 'disk, backup device') as description, convert(smallint, 16) as status,
-    convert(tinyint, type) as cntrltype, convert(int, 0) as size
-from sys.backup_devices where @devname is null or name = @devname order by name
 return 0

@@ -2,7 +2,8 @@
 //!
 //! They are ordinary T-SQL over system views, kept beside this file as CREATE PROCEDURE statements between GO lines: those of
 //! drivers in `catalog.sql`; in `management.sql` those of management tools about files, and about the mail that this server does not
-//! have; in `security.sql` those about users, roles and permissions; in `administration.sql` what else administrators type. Each is compiled when a database first runs it and
+//! have; in `security.sql` those about users, roles and permissions; in `administration.sql` those of older releases' administrators, and
+//! those that answer for what is not here. Each is compiled when a database first runs it and
 //! cached like any module. Adding one is adding a batch there.
 
 use keel_parser::ast;

@@ -44,6 +44,13 @@ pub(super) fn xp_regread(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome 
     ok()
 }
 
+/// `xp_instance_regwrite`, `xp_regwrite`: there is no registry, so nothing is written, which is said as of one that the service may not
+/// write to.
+pub(super) fn xp_regwrite(runner: &mut Runner<'_>, _args: &[Argument]) -> Outcome {
+    runner.settings_only()?;
+    Err(SqlError::new(22002, 16, 1, "RegCreateKeyEx() returned error 5, 'Access is denied.'").into())
+}
+
 /// A value of the product's part of the registry, by the end of its key.
 fn registry(runner: &Runner<'_>, key: &str, name: &str) -> Option<Value> {
     let options = runner.info.engine.options();
@@ -89,18 +96,6 @@ pub(super) fn xp_getnetname(runner: &mut Runner<'_>, args: &[Argument]) -> Outco
         return Ok(output(at, machine, WORDS));
     }
     runner.result_set(&[("Server Net Name", WORDS)], &[vec![machine]])?;
-    ok()
-}
-
-/// `sp_cycle_errorlog`: the error log begins anew, and the old file is kept as at a start.
-pub(super) fn sp_cycle_errorlog(runner: &mut Runner<'_>, _: &[Argument]) -> Outcome {
-    runner.settings_only()?;
-    let log = &runner.info.engine.options().log;
-    log.cycle().map_err(|e| SqlError::new(17049, 16, 1, format!("Unable to cycle error log file: {e}.")))?;
-    let who = runner.info.identity_now().login.to_string();
-    log.write(&format!(
-        "The error log has been reinitialized by {who}. See the previous log for older entries."
-    ));
     ok()
 }
 

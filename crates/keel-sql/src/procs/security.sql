@@ -93,60 +93,59 @@ where t.type in ('U', 'V') and t.name = @table_name and (@table_owner is null or
 group by t.schema_id, t.name, c.name, x.grantor, x.grantee, x.privilege
 order by 1, 2, 3, 4, 7, 6
 GO
-create procedure sys.sp_change_users_login @Action varchar(10), @UserNamePattern sysname = null, @LoginName sysname = null, @Password sysname = null
+create procedure sys.sp_change_users_login @Action varchar(10), @UserNamePattern sysname = null, @LoginName sysname = null,
+    @Password sysname = null
 as
-set nocount on
-declare @text nvarchar(max)
-set @Action = upper(@Action)
-if @Action not in ('REPORT', 'UPDATE_ONE', 'AUTO_FIX')
+declare @kind nvarchar(10) = upper(@Action), @sql nvarchar(max), @made int = 0, @linked int = 0
+if is_member('db_owner') = 0
 begin
-    raiserror(15286, 16, 1, @Action)
+    raiserror(15247, -1, -1)
     return 1
 end
-if @Action = 'REPORT'
+if @kind not in ('REPORT', 'UPDATE_ONE', 'AUTO_FIX')
 begin
-    select u.name as UserName, u.sid as UserSID from sys.database_principals u
-    where u.type = 'S' and u.authentication_type = 1 and u.principal_id > 4 and u.sid is not null
-        and not exists (select 1 from sys.server_principals l where l.sid = u.sid)
-    order by 1
+    raiserror(15286, -1, -1, @Action)
+    return 1
+end
+if @kind = 'REPORT'
+begin
+    select name as UserName, sid as UserSID from sys.database_principals
+    where type = 'S' and authentication_type = 1 and principal_id > 4 and suser_sname(sid) is null order by name
     return 0
 end
-if is_rolemember('db_owner') = 0
+if not exists (select * from sys.database_principals where name = @UserNamePattern and type = 'S')
 begin
-    raiserror(15247, 16, 1)
+    raiserror(15291, -1, -1, 'User', @UserNamePattern)
     return 1
 end
-if not exists (select 1 from sys.database_principals where name = @UserNamePattern and type = 'S' and principal_id > 4)
+set @LoginName = iif(@kind = 'AUTO_FIX', @UserNamePattern, @LoginName)
+if suser_id(@LoginName) is null
 begin
-    raiserror(15291, 16, 1, 'User', @UserNamePattern)
-    return 1
-end
-if @Action = 'UPDATE_ONE' and not exists (select 1 from sys.server_principals where name = @LoginName and type = 'S')
-begin
-    raiserror(15291, 16, 1, 'Login', @LoginName)
-    return 1
-end
-if @Action = 'AUTO_FIX'
-begin
-    set @LoginName = @UserNamePattern
-    if not exists (select 1 from sys.server_principals where name = @LoginName and type = 'S')
+    if @kind = 'UPDATE_ONE' or @Password is null
     begin
-        if @Password is null
-        begin
-            raiserror(15600, 15, 1, 'sys.sp_change_users_login')
-            return 1
-        end
-        set @text = N'create login ' + quotename(@LoginName) + N' with password = N' + quotename(@Password, '''') + N', sid = '
-            + (select convert(nvarchar(200), sid, 1) from sys.database_principals where name = @UserNamePattern)
-        exec (@text)
-        if @@error <> 0 return 1
-        raiserror('The row for user ''%s'' will be fixed by updating its login link to a login already in existence.', 0, 1, @UserNamePattern)
-        return 0
+        raiserror(15291, -1, -1, 'Login', @LoginName)
+        return 1
     end
+    raiserror(15293, -1, -1, @UserNamePattern)
+    set @sql = N'create login ' + quotename(@LoginName) + N' with password = ' + quotename(@Password, '''')
+    exec sp_executesql @sql
+    if @@error <> 0 return 1
+    set @made = 1
 end
-set @text = N'alter user ' + quotename(@UserNamePattern) + N' with login = ' + quotename(@LoginName)
-exec (@text)
-return @@error
+else if @kind = 'AUTO_FIX'
+begin
+    raiserror(15292, -1, -1, @UserNamePattern)
+    set @linked = 1
+end
+set @sql = N'alter user ' + quotename(@UserNamePattern) + N' with login = ' + quotename(@LoginName)
+exec sp_executesql @sql
+if @@error <> 0 return 1
+if @kind = 'AUTO_FIX'
+begin
+    raiserror(15295, -1, -1, @linked)
+    raiserror(15294, -1, -1, @made)
+end
+return 0
 GO
 create procedure sys.sp_helprole @rolename sysname = null
 as
@@ -216,21 +215,18 @@ return 1
 GO
 create procedure sys.sp_addapprole @rolename sysname, @password sysname
 as
-set nocount on
-declare @text nvarchar(max) = N'create application role ' + quotename(@rolename) + N' with password = N' + quotename(@password, '''')
-exec (@text)
+declare @sql nvarchar(max) = N'create application role ' + quotename(@rolename) + N' with password = ' + quotename(@password, '''')
+exec sp_executesql @sql
 return @@error
 GO
 create procedure sys.sp_dropapprole @rolename sysname
 as
-set nocount on
-declare @text nvarchar(max) = N'drop application role ' + quotename(@rolename)
-exec (@text)
+declare @sql nvarchar(max) = N'drop application role ' + quotename(@rolename)
+exec sp_executesql @sql
 return @@error
 GO
 create procedure sys.sp_approlepassword @rolename sysname, @newpwd sysname
 as
-set nocount on
-declare @text nvarchar(max) = N'alter application role ' + quotename(@rolename) + N' with password = N' + quotename(@newpwd, '''')
-exec (@text)
+declare @sql nvarchar(max) = N'alter application role ' + quotename(@rolename) + N' with password = ' + quotename(@newpwd, '''')
+exec sp_executesql @sql
 return @@error

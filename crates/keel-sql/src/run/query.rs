@@ -609,6 +609,9 @@ impl ResultSink for Capture<'_> {
     }
     fn return_status(&mut self, _status: i32) {}
     fn output(&mut self, _ordinal: usize, _name: &str, _ty: &SqlType, _value: &Value) {}
+    fn beside(&mut self) -> Option<&mut dyn ResultSink> {
+        Some(self.outer)
+    }
     fn env_change(&mut self, change: EnvChange) {
         self.outer.env_change(change);
     }

@@ -10,7 +10,7 @@ use crate::errors;
 use crate::functions::PRODUCT_VERSION;
 use crate::program::{Compiled, CompiledCode, Op, Program, SetOp, Unit, UnitSource};
 use crate::session::options::Switches;
-use crate::sink::{ColumnMeta, command};
+use crate::sink::{ColumnMeta, ResultSink, command};
 use keel_base::DatabaseId;
 use keel_parser::ast::StatementKind;
 use keel_query::exec::count::Counts;
@@ -248,12 +248,18 @@ impl Runner<'_> {
 
     /// A result set.
     fn show(&mut self, columns: &[ColumnMeta], rows: Vec<Vec<Value>>) -> Result<()> {
-        self.sink.columns(columns);
-        for row in &rows {
-            self.sink.row(row).map_err(|_| errors::cancelled())?;
-        }
-        self.done(Some(rows.len() as u64), command::SELECT);
-        Ok(())
+        self.flush_pending();
+        let count = (!self.info.on(Switches::NOCOUNT)).then_some(rows.len() as u64);
+        let done = self.done_info(count, command::SELECT, false);
+        let give = |sink: &mut dyn ResultSink| {
+            sink.columns(columns);
+            for row in &rows {
+                sink.row(row).map_err(|_| errors::cancelled())?;
+            }
+            sink.done(done);
+            Ok(())
+        };
+        if let Some(client) = self.sink.beside() { give(client) } else { give(self.sink) }
     }
 
     /// The plans of a batch, or of a remote call, that is over.

@@ -27,6 +27,8 @@ pub struct Savepoint {
     temp: TempSnapshot,
     /// Ends of transactions seen before it: none is gone back to beyond one.
     ended: u64,
+    /// Identity columns that were restarted before it.
+    restarts: usize,
 }
 
 impl Runner<'_> {
@@ -181,6 +183,7 @@ impl Runner<'_> {
             was_told
         };
         self.info.savepoints.borrow_mut().clear();
+        self.info.identity_restarts.borrow_mut().clear();
         self.info.end_transaction_app_locks();
         self.note_count();
         if self.info.enlisted.borrow().is_none() {
@@ -273,6 +276,7 @@ impl Runner<'_> {
             overlays: info.overlays.borrow().iter().map(|(e, o)| (e.id, o.len())).collect(),
             temp: info.temp.borrow().snapshot(),
             ended: info.transactions_ended.get(),
+            restarts: info.identity_restarts.borrow().len(),
         })
     }
 
@@ -289,7 +293,7 @@ impl Runner<'_> {
             overlay.truncate(len, &entry.picture(), self.info.engine.stamp());
         }
         self.info.temp.borrow_mut().restore(savepoint.temp.clone());
-        Ok(())
+        self.info.undo_identity_restarts(savepoint.restarts)
     }
 
     /// Rolls back whatever is open, whatever its nesting.
@@ -302,6 +306,8 @@ impl Runner<'_> {
         let _ = set.end_statement();
         self.info.transactions_ended.set(ended + 1);
         self.info.forget_catalog_changes();
+        // What cannot be written is there in memory, and the rows of a start are looked at anyway.
+        drop(self.info.undo_identity_restarts(0));
         if let Some(temp) = self.info.temp_at_begin.borrow_mut().take() {
             self.info.temp.borrow_mut().restore(temp);
         }

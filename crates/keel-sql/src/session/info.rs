@@ -128,6 +128,16 @@ pub struct CursorVariables {
     pub assigned: Vec<(SmolStr, Option<u64>)>,
 }
 
+/// An identity column that begins at its seed again, as long as the transaction is not undone.
+pub struct IdentityRestart {
+    /// Database of the table.
+    pub entry: Arc<DatabaseEntry>,
+    /// The table.
+    pub table: keel_query::catalog::ObjectId,
+    /// The last value that it had given.
+    pub before: Option<i64>,
+}
+
 /// A picture, the principals by which somebody sees it, and what they see.
 type SeenPicture = (Arc<Picture>, Vec<i32>, Arc<Picture>);
 
@@ -151,6 +161,8 @@ pub struct Info {
     pub enlisted: RefCell<Option<Arc<crate::distributed::branch::Branch>>>,
     /// Transactions committed and rolled back so far, those of single statements too.
     pub transactions_ended: Cell<u64>,
+    /// What the open transaction has restarted.
+    pub identity_restarts: RefCell<Vec<IdentityRestart>>,
     /// `@@ROWCOUNT`
     pub row_count: Cell<u64>,
     /// `@@ERROR`
@@ -269,6 +281,7 @@ impl Info {
             transaction: RefCell::default(),
             enlisted: RefCell::default(),
             transactions_ended: Cell::new(0),
+            identity_restarts: RefCell::default(),
             row_count: Cell::new(0),
             error: Cell::new(0),
             identity: Cell::new(None),
@@ -459,6 +472,31 @@ impl Info {
         let overlay = &mut overlays[at].1;
         overlay.picture(&entry.picture(), self.engine.stamp());
         overlay.apply(op, self.engine.stamp());
+    }
+
+    /// An identity column's next value is the seed again (TRUNCATE TABLE, a new column). Undone with the open transaction.
+    pub fn restart_identity(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        table: keel_query::catalog::ObjectId,
+    ) -> Result<()> {
+        if self.transaction.borrow().count > 0 {
+            let before = entry.current_identity(table);
+            let restart = IdentityRestart { entry: Arc::clone(entry), table, before };
+            self.identity_restarts.borrow_mut().push(restart);
+        }
+        entry.reset_identity(table, None)
+    }
+
+    /// The restarts but for the first ones are undone, from the last.
+    pub fn undo_identity_restarts(&self, keep: usize) -> Result<()> {
+        let mut restarts = self.identity_restarts.borrow_mut();
+        while restarts.len() > keep
+            && let Some(last) = restarts.pop()
+        {
+            last.entry.reset_identity(last.table, last.before)?;
+        }
+        Ok(())
     }
 
     /// Forgets uncommitted catalog changes.

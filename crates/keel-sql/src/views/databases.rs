@@ -436,6 +436,18 @@ fn master_files(cx: &ViewContext<'_>) -> Rows {
     cx.engine.databases().iter().flat_map(files).collect()
 }
 
+/// `sysaltfiles`: the same in the old form.
+pub(super) fn old_files(cx: &ViewContext<'_>) -> Rows {
+    let row = |row: Vec<Value>| {
+        let named = |name: &str| FILE.iter().position(|c| c.0 == name).map_or(NULL, |at| row[at].clone());
+        let mut old = ["file_id", "data_space_id", "size", "max_size", "growth"].map(named).to_vec();
+        old.extend([int(0), int(0)]);
+        old.extend(["database_id", "name", "physical_name"].map(named));
+        old
+    };
+    master_files(cx).into_iter().map(row).collect()
+}
+
 fn database_files(cx: &ViewContext<'_>) -> Rows {
     files(&cx.entry).into_iter().map(|row| row[1..].to_vec()).collect()
 }

@@ -196,11 +196,11 @@ pub(super) fn locks(cx: &ViewContext<'_>) -> Rows {
     rows
 }
 
-fn transaction_id(s: &SessionShared) -> u64 {
+pub(super) fn transaction_id(s: &SessionShared) -> u64 {
     s.transaction_id.load(Ordering::Relaxed)
 }
 
-fn in_transaction(cx: &ViewContext<'_>) -> Vec<Arc<SessionShared>> {
+pub(super) fn in_transaction(cx: &ViewContext<'_>) -> Vec<Arc<SessionShared>> {
     let mut all = cx.engine.sessions.all();
     all.retain(|s| s.transactions.load(Ordering::Relaxed) > 0);
     all

@@ -7,6 +7,7 @@ use super::{BIG, BIT, Column, DATE, DESC, INT, NULL, SMALL, SystemView, ViewCont
 use crate::engine::LoadRecord;
 use crate::functions::server::MAX_CONNECTIONS;
 use crate::program::Program;
+use keel_store::base::PAGE_SIZE;
 use keel_types::{Length, SqlType, Value};
 use procfs::{Current, Meminfo};
 use std::sync::Arc;
@@ -93,6 +94,12 @@ const CLERK: &[Column] = &[
     ("pages_kb", BIG),
     ("virtual_memory_reserved_kb", BIG),
     ("virtual_memory_committed_kb", BIG),
+    ("awe_allocated_kb", BIG),
+    ("shared_memory_reserved_kb", BIG),
+    ("shared_memory_committed_kb", BIG),
+    ("page_size_in_bytes", BIG),
+    ("page_allocator_address", HANDLE),
+    ("host_address", HANDLE),
 ];
 
 const SCHEDULER: &[Column] = &[
@@ -326,7 +333,9 @@ fn clerks(cx: &ViewContext<'_>) -> Rows {
     let instance = cx.engine.instance();
     let redo = cx.engine.databases().iter().map(|database| database.store.stats().redo_held_bytes).sum();
     let clerk = |kind: &str, bytes: u64| {
-        vec![NULL, text(kind), text("Default"), int(0), int(kb(bytes)), int(0), int(0)]
+        let mut row = vec![NULL, text(kind), text("Default"), int(0), int(kb(bytes)), int(0), int(0)];
+        row.extend([int(0), int(0), int(0), int(PAGE_SIZE as i64), NULL, NULL]);
+        row
     };
     vec![
         clerk("MEMORYCLERK_SQLBUFFERPOOL", instance.page_cache().stats().bytes),

@@ -57,11 +57,28 @@ const MORE: &[(i32, u8, &str)] = &[
     (15180, 16, "Cannot drop. The data type is being used."),
     (15198, 16, "The name supplied (%s) is not a user, role, or aliased login."),
     (
+        15281,
+        10,
+        "SQL Server blocked access to procedure '%s' of component '%s' because this component is turned off as part of the security configuration for this server. A system administrator can enable the use of '%s' by using sp_configure. For more information about enabling '%s', search for '%s' in SQL Server Books Online.",
+    ),
+    (
         15286,
         16,
         "Terminating this procedure. The @action '%s' is unrecognized. Try 'REPORT', 'UPDATE_ONE', or 'AUTO_FIX'.",
     ),
     (15291, 16, "Terminating this procedure. The %s name '%s' is absent or invalid."),
+    (
+        15292,
+        10,
+        "The row for user '%s' will be fixed by updating its login link to a login already in existence.",
+    ),
+    (
+        15293,
+        10,
+        "Barring a conflict, the row for user '%s' will be fixed by updating its link to a new login.",
+    ),
+    (15294, 10, "The number of orphaned users fixed by adding new logins and then updating users was %d."),
+    (15295, 10, "The number of orphaned users fixed by updating users was %d."),
     (
         15300,
         11,

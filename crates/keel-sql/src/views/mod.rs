@@ -54,6 +54,7 @@ pub mod plans;
 mod policies;
 mod principals;
 mod query_store;
+mod row_versions;
 mod rows;
 mod server;
 mod sessions;
@@ -178,7 +179,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 56] {
+fn groups() -> [&'static [SystemView]; 57] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -204,6 +205,7 @@ fn groups() -> [&'static [SystemView]; 56] {
         locks::VIEWS,
         old::VIEWS,
         old_catalog::VIEWS,
+        row_versions::VIEWS,
         tokens::VIEWS,
         odbc::VIEWS,
         messages::VIEWS,

@@ -354,11 +354,12 @@ pub(crate) fn shipped_name(id: i32) -> Option<(String, &'static str)> {
 
 /// Views that are called with arguments are functions.
 fn kind_of(view: &str) -> &'static str {
-    const CALLED: [&str; 19] = [
+    const CALLED: [&str; 20] = [
         "dm_db_index_operational_stats",
         "dm_db_index_physical_stats",
         "dm_db_log_info",
         "dm_db_log_stats",
+        "dm_db_page_info",
         "dm_db_stats_histogram",
         "dm_db_stats_properties",
         "dm_exec_cursors",

@@ -1,7 +1,11 @@
-//! Catalog views of SQL Server 2000, made from the newer ones ([`Source`]): keys, files, members of roles, permissions, messages, servers,
-//! backup devices. Columns and codes are those of the product's documentation ("Compatibility Views").
+//! Catalog views of SQL Server 2000 that older applications still read: constraints, keys, files, roles, permissions, messages, servers and
+//! backup devices in the forms of `sysconstraints`, `sysforeignkeys` and their kin. Columns and codes are those of the product's documentation ("Compatibility Views").
 
-use super::{BIT, Column, INT, NAME, NULL, SID, SMALL, SystemView, TEXT, TINY, ViewContext, int, text, view};
+use super::{
+    BIT, Column, INT, NAME, NULL, SID, SMALL, SystemView, TEXT, TINY, ViewContext, columns, constraints, int,
+    text,
+};
+use keel_query::catalog::Catalog as _;
 use keel_types::{Length, SqlType, Value};
 use std::collections::BTreeMap;
 
@@ -12,57 +16,54 @@ const N260: SqlType = SqlType::NVarChar(Length::Limited(260));
 const BYTES: SqlType = SqlType::VarBinary(Length::Limited(8000));
 const DATE: SqlType = SqlType::DateTime;
 
-/// Columns of a foreign key that `sysreferences` has room for.
+/// What a foreign key's columns are at most in `sysreferences`, which has a column for each.
 const KEY_COLUMNS: usize = 16;
 
 #[rustfmt::skip]
-const REFERENCES: &[Column] = &[
-    ("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("rkeyindid", SMALL), ("keycnt", SMALL), ("forkeys", BYTES), ("refkeys", BYTES),
-    ("fkeydbid", SMALL), ("rkeydbid", SMALL),
-    ("fkey1", SMALL), ("fkey2", SMALL), ("fkey3", SMALL), ("fkey4", SMALL), ("fkey5", SMALL), ("fkey6", SMALL), ("fkey7", SMALL), ("fkey8", SMALL),
-    ("fkey9", SMALL), ("fkey10", SMALL), ("fkey11", SMALL), ("fkey12", SMALL), ("fkey13", SMALL), ("fkey14", SMALL), ("fkey15", SMALL),
-    ("fkey16", SMALL),
-    ("rkey1", SMALL), ("rkey2", SMALL), ("rkey3", SMALL), ("rkey4", SMALL), ("rkey5", SMALL), ("rkey6", SMALL), ("rkey7", SMALL), ("rkey8", SMALL),
-    ("rkey9", SMALL), ("rkey10", SMALL), ("rkey11", SMALL), ("rkey12", SMALL), ("rkey13", SMALL), ("rkey14", SMALL), ("rkey15", SMALL),
-    ("rkey16", SMALL),
-];
-
-#[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[
-    view("sysforeignkeys", &[
+    super::view("sysconstraints", &[
+        ("constid", INT), ("id", INT), ("colid", SMALL), ("spare1", TINY), ("status", INT), ("actions", INT), ("error", INT),
+    ], sysconstraints),
+    super::view("sysforeignkeys", &[
         ("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("fkey", SMALL), ("rkey", SMALL), ("keyno", SMALL),
-    ], |cx| Source::of(cx, "foreign_key_columns").taken(&[
-        "constraint_object_id", "parent_object_id", "referenced_object_id", "parent_column_id", "referenced_column_id", "constraint_column_id",
-    ])),
-    view("sysreferences", REFERENCES, references),
-    view("sysindexkeys", &[("id", INT), ("indid", SMALL), ("colid", SMALL), ("keyno", SMALL)], |cx| {
-        Source::of(cx, "index_columns").taken(&["object_id", "index_id", "column_id", "index_column_id"])
+    ], foreign_keys),
+    super::view("sysreferences", &[
+        ("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("rkeyindid", SMALL), ("keycnt", SMALL),
+        ("forkeys", SqlType::VarBinary(Length::Limited(32))), ("refkeys", SqlType::VarBinary(Length::Limited(32))),
+        ("fkeydbid", SMALL), ("rkeydbid", SMALL),
+        ("fkey1", SMALL), ("fkey2", SMALL), ("fkey3", SMALL), ("fkey4", SMALL), ("fkey5", SMALL), ("fkey6", SMALL),
+        ("fkey7", SMALL), ("fkey8", SMALL), ("fkey9", SMALL), ("fkey10", SMALL), ("fkey11", SMALL), ("fkey12", SMALL),
+        ("fkey13", SMALL), ("fkey14", SMALL), ("fkey15", SMALL), ("fkey16", SMALL),
+        ("rkey1", SMALL), ("rkey2", SMALL), ("rkey3", SMALL), ("rkey4", SMALL), ("rkey5", SMALL), ("rkey6", SMALL),
+        ("rkey7", SMALL), ("rkey8", SMALL), ("rkey9", SMALL), ("rkey10", SMALL), ("rkey11", SMALL), ("rkey12", SMALL),
+        ("rkey13", SMALL), ("rkey14", SMALL), ("rkey15", SMALL), ("rkey16", SMALL),
+    ], references),
+    super::view("sysindexkeys", &[("id", INT), ("indid", SMALL), ("colid", SMALL), ("keyno", SMALL)], index_keys),
+    super::view("sysfilegroups", &[("groupid", SMALL), ("allocpolicy", SMALL), ("status", INT), ("groupname", NAME)], |_| {
+        // 0x10: the default.
+        vec![vec![int(1), int(0), int(0x10), text("PRIMARY")]]
     }),
-    view("sysmembers", &[("memberuid", SMALL), ("groupuid", SMALL)], |cx| {
-        Source::of(cx, "database_role_members").taken(&["member_principal_id", "role_principal_id"])
+    super::view("sysaltfiles", &[
+        ("fileid", SMALL), ("groupid", SMALL), ("size", INT), ("maxsize", INT), ("growth", INT), ("status", INT), ("perf", INT),
+        ("dbid", SMALL), ("name", NAME), ("filename", SqlType::NVarChar(Length::Limited(260))),
+    ], super::databases::old_files),
+    super::view("sysmembers", &[("memberuid", SMALL), ("groupuid", SMALL)], |cx| {
+        super::principals::role_members(cx).into_iter().map(|row| row.into_iter().rev().collect()).collect()
     }),
-    view("sysmessages", &[
+    super::view("sysmessages", &[
         ("error", INT), ("severity", TINY), ("dlevel", SMALL), ("description", N255), ("msglangid", SMALL),
     ], messages),
-    view("sysfilegroups", &[("groupid", SMALL), ("allocpolicy", SMALL), ("status", INT), ("groupname", NAME)], file_groups),
-    view("sysaltfiles", &[
-        ("fileid", SMALL), ("groupid", SMALL), ("size", INT), ("maxsize", INT), ("growth", INT), ("status", INT), ("perf", INT),
-        ("dbid", SMALL), ("name", NAME), ("filename", N260),
-    ], files),
-    view("sysconstraints", &[
-        ("constid", INT), ("id", INT), ("colid", SMALL), ("spare1", TINY), ("status", INT), ("actions", INT), ("error", INT),
-    ], constraints),
-    view("sysprotects", &[
+    super::view("sysprotects", &[
         ("id", INT), ("uid", SMALL), ("action", TINY), ("protecttype", TINY), ("columns", BYTES), ("grantor", SMALL),
     ], protects),
-    view("sysservers", &[
+    super::view("sysservers", &[
         ("srvid", SMALL), ("srvstatus", SMALL), ("srvname", NAME), ("srvproduct", NAME), ("providername", NAME), ("datasource", TEXT),
         ("location", TEXT), ("providerstring", TEXT), ("schemadate", DATE), ("topologyx", INT), ("topologyy", INT), ("catalog", NAME),
         ("srvcollation", NAME), ("connecttimeout", INT), ("querytimeout", INT), ("srvnetname", SqlType::Char(30)), ("isremote", BIT),
         ("rpc", BIT), ("pub", BIT), ("sub", BIT), ("dist", BIT), ("dpub", BIT), ("rpcout", BIT), ("dataaccess", BIT),
         ("collationcompatible", BIT), ("system", BIT), ("useremotecollation", BIT), ("lazyschemavalidation", BIT), ("collation", NAME),
     ], servers),
-    view("sysdevices", &[
+    super::view("sysdevices", &[
         ("name", NAME), ("size", INT), ("low", INT), ("high", INT), ("status", SMALL), ("cntrltype", SMALL), ("phyname", N260),
     ], |cx| {
         // 16: a device for backups; 2: of the kind disk.
@@ -71,11 +72,11 @@ pub(super) static VIEWS: &[SystemView] = &[
         };
         devices(cx).into_iter().map(row).collect()
     }),
-    view("backup_devices", &[("name", NAME), ("type", TINY), ("type_desc", super::DESC), ("physical_name", N260)], |cx| {
+    super::view("backup_devices", &[("name", NAME), ("type", TINY), ("type_desc", super::DESC), ("physical_name", N260)], |cx| {
         let row = |d: crate::backup::logical::LogicalDevice| vec![text(d.name), int(2), text("DISK"), text(d.path)];
         devices(cx).into_iter().map(row).collect()
     }),
-    view("syscharsets", &[
+    super::view("syscharsets", &[
         ("type", SMALL), ("id", TINY), ("csid", TINY), ("status", SMALL), ("name", NAME), ("description", N255),
         ("binarydefinition", SID), ("definition", SqlType::Image),
     ], |_| vec![
@@ -84,6 +85,92 @@ pub(super) static VIEWS: &[SystemView] = &[
             Western-European languages including English, French, and German. Uses the ISO 8859-1 character set."), NULL, NULL],
     ]),
 ];
+
+/// Kinds of constraints in `status`, and the bit for those of a whole table.
+const PRIMARY_KEY: i64 = 1;
+const UNIQUE: i64 = 2;
+const FOREIGN_KEY: i64 = 3;
+const CHECK: i64 = 4;
+const DEFAULT: i64 = 5;
+const OF_COLUMN: i64 = 16;
+const OF_TABLE: i64 = 32;
+
+fn sysconstraints(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in columns::tables(cx) {
+        let mut add = |id: i32, column: i32, kind: i64| {
+            let reach = if column == 0 { OF_TABLE } else { OF_COLUMN };
+            let mut row = vec![int(id), int(t.object_id), int(column), int(0), int(kind | reach)];
+            row.extend([int(0), int(0)]);
+            rows.push(row);
+        };
+        for i in t.indexes.iter().filter(|i| i.constraint_id != 0) {
+            add(i.constraint_id, 0, if i.is_primary_key { PRIMARY_KEY } else { UNIQUE });
+        }
+        for k in &t.foreign_keys {
+            add(k.object_id, 0, FOREIGN_KEY);
+        }
+        for c in &t.checks {
+            add(c.object_id, c.column, CHECK);
+        }
+        for c in &t.columns {
+            if let Some(d) = &c.default {
+                add(d.object_id, c.column_id, DEFAULT);
+            }
+        }
+    }
+    rows
+}
+
+fn foreign_keys(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in columns::tables(cx) {
+        for k in &t.foreign_keys {
+            for (n, (own, other)) in k.columns.iter().zip(&k.referenced_columns).enumerate() {
+                let ids = [k.object_id, t.object_id, k.referenced_table, *own, *other].map(int);
+                rows.push(ids.into_iter().chain([int(n as i64 + 1)]).collect());
+            }
+        }
+    }
+    rows
+}
+
+fn references(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in columns::tables(cx) {
+        for k in &t.foreign_keys {
+            let other = cx.picture.table_by_id(k.referenced_table);
+            let index =
+                other.as_ref().and_then(|o| constraints::referenced_index(o, k)).map_or(1, |i| i.index_id);
+            let mut row = vec![int(k.object_id), int(t.object_id), int(k.referenced_table), int(index)];
+            row.push(int(k.columns.len() as i64));
+            row.extend([&k.columns, &k.referenced_columns].map(|ids| Value::bytes(packed(ids))));
+            row.extend([int(cx.entry.id.0), int(cx.entry.id.0)]);
+            for ids in [&k.columns, &k.referenced_columns] {
+                row.extend((0..KEY_COLUMNS).map(|n| int(ids.get(n).copied().unwrap_or(0))));
+            }
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// Columns as two bytes each.
+fn packed(ids: &[i32]) -> Vec<u8> {
+    ids.iter().take(KEY_COLUMNS).flat_map(|id| (*id as u16).to_le_bytes()).collect()
+}
+
+fn index_keys(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in columns::stored(cx) {
+        for i in &t.indexes {
+            for (n, key) in i.key.iter().enumerate() {
+                rows.push(vec![int(t.object_id), int(i.index_id), int(key.column_id), int(n as i64 + 1)]);
+            }
+        }
+    }
+    rows
+}
 
 /// The rows of a newer view, by its columns' names.
 struct Source {
@@ -123,32 +210,6 @@ fn devices(cx: &ViewContext<'_>) -> Vec<crate::backup::logical::LogicalDevice> {
     })
 }
 
-/// A row for each foreign key, with up to sixteen columns of either side.
-fn references(cx: &ViewContext<'_>) -> Rows {
-    let columns = Source::of(cx, "foreign_key_columns").taken(&[
-        "constraint_object_id",
-        "parent_column_id",
-        "referenced_column_id",
-    ]);
-    let keys = Source::of(cx, "foreign_keys").taken(&[
-        "object_id",
-        "parent_object_id",
-        "referenced_object_id",
-        "key_index_id",
-    ]);
-    let database = int(i64::from(cx.entry.id.0));
-    let row = |mut row: Vec<Value>| {
-        let own: Vec<&Vec<Value>> = columns.iter().filter(|c| number(&c[0]) == number(&row[0])).collect();
-        let side = |at: usize| -> Vec<Value> {
-            (0..KEY_COLUMNS).map(|i| own.get(i).map_or(int(0), |c| c[at].clone())).collect()
-        };
-        row.extend([int(own.len() as i64), NULL, NULL, database.clone(), database.clone()]);
-        row.extend(side(1).into_iter().chain(side(2)));
-        row
-    };
-    keys.into_iter().map(row).collect()
-}
-
 /// 128: the error log hears of it.
 fn messages(cx: &ViewContext<'_>) -> Rows {
     let all = Source::of(cx, "messages").taken(&[
@@ -164,58 +225,6 @@ fn messages(cx: &ViewContext<'_>) -> Rows {
         row
     };
     all.into_iter().map(row).collect()
-}
-
-/// 8: read-only; 16: the default.
-fn file_groups(cx: &ViewContext<'_>) -> Rows {
-    let all = Source::of(cx, "filegroups").taken(&["data_space_id", "is_read_only", "is_default", "name"]);
-    let row = |r: Vec<Value>| {
-        let status = number(&r[1]) * 8 + number(&r[2]) * 16;
-        vec![r[0].clone(), int(0), int(status), r[3].clone()]
-    };
-    all.into_iter().map(row).collect()
-}
-
-/// 2: a file of the disk; 64: one of the log.
-fn files(cx: &ViewContext<'_>) -> Rows {
-    let all = Source::of(cx, "master_files").taken(&[
-        "file_id",
-        "data_space_id",
-        "size",
-        "max_size",
-        "growth",
-        "type",
-        "database_id",
-        "name",
-        "physical_name",
-    ]);
-    let row = |mut row: Vec<Value>| {
-        row[5] = int(2 + number(&row[5]) * 64);
-        row.insert(6, int(0));
-        row
-    };
-    all.into_iter().map(row).collect()
-}
-
-/// Status: 1 to 5 for the kind, 16 on a column, 32 on the table.
-fn constraints(cx: &ViewContext<'_>) -> Rows {
-    let mut rows = Rows::new();
-    let mut add = |id: &Value, parent: &Value, column: i64, kind: i64| {
-        let status = kind + if column > 0 { 16 } else { 32 };
-        rows.push(vec![id.clone(), parent.clone(), int(column), int(0), int(status), int(0), int(0)]);
-    };
-    for row in Source::of(cx, "key_constraints").taken(&["object_id", "parent_object_id", "type"]) {
-        add(&row[0], &row[1], 0, if row[2].as_str().is_some_and(|t| t.trim() == "PK") { 1 } else { 2 });
-    }
-    for row in Source::of(cx, "foreign_keys").taken(&["object_id", "parent_object_id"]) {
-        add(&row[0], &row[1], 0, 3);
-    }
-    for (name, kind) in [("check_constraints", 4), ("default_constraints", 5)] {
-        for row in Source::of(cx, name).taken(&["object_id", "parent_object_id", "parent_column_id"]) {
-            add(&row[0], &row[1], number(&row[2]), kind);
-        }
-    }
-    rows
 }
 
 /// The numbers of permissions that there were in that version.

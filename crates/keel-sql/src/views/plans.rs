@@ -284,8 +284,26 @@ fn query_plan(cx: &ViewContext<'_>) -> Rows {
     let Some(handle) = cx.args.first().and_then(Value::as_bytes) else { return Vec::new() };
     let Some(program) = by_handle(cx, handle) else { return Vec::new() };
     let mut row = text_row(&program);
-    row[4] = crate::run::cached_document(&program).map_or(NULL, text);
+    row[4] = crate::run::cached_document(&program).filter(|d| levels(d) <= XML_LEVELS_MAX).map_or(NULL, text);
     vec![row]
+}
+
+/// What a value of xml may be nested. A plan that is nested deeper is NULL, as in the product; `dm_exec_text_query_plan` has it.
+const XML_LEVELS_MAX: usize = 128;
+
+/// How deep a document is nested. Its attributes have neither of the characters that make tags.
+fn levels(document: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for tag in document.split('<').skip(1) {
+        let Some((tag, _)) = tag.split_once('>') else { continue };
+        if tag.starts_with('/') {
+            depth = depth.saturating_sub(1);
+        } else if !tag.starts_with(['?', '!']) {
+            deepest = deepest.max(depth + 1);
+            depth += usize::from(!tag.ends_with('/'));
+        }
+    }
+    deepest
 }
 
 fn figures(total: &Total) -> [Value; 4] {
@@ -380,4 +398,14 @@ fn cached_plans(cx: &ViewContext<'_>) -> Rows {
         row
     };
     cx.engine.programs.all().into_iter().enumerate().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn levels_of_a_document_are_those_of_its_elements() {
+        let levels = super::levels;
+        assert_eq!(levels("<?xml version=\"1.0\"?><a b=\"c\"><d/><e><f>text</f></e><!-- <g> --></a>"), 3);
+        assert_eq!(levels(""), 0);
+    }
 }

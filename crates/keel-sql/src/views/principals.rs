@@ -306,7 +306,7 @@ fn own_sid(p: &PrincipalDef) -> Option<Vec<u8>> {
     Some(sid)
 }
 
-fn role_members(cx: &ViewContext<'_>) -> Rows {
+pub(super) fn role_members(cx: &ViewContext<'_>) -> Rows {
     let all = cx.picture.principals();
     let memberships = all.iter().flat_map(|p| p.member_of.iter().map(|role| (*role, p.principal_id)));
     let mut rows: Vec<_> = memberships.collect();

@@ -103,6 +103,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("steps", INT),
             ("unfiltered_rows", BIG),
             ("modification_counter", BIG),
+            ("persisted_sample_percent", SqlType::Float),
         ],
         rows: stats_properties,
     },
@@ -402,14 +403,14 @@ fn stats_properties(cx: &ViewContext<'_>) -> Rows {
             let mut row = vec![int(t.object_id), int(id)];
             match &known {
                 // Nobody has asked yet.
-                None => row.extend(std::iter::repeat_n(NULL, 6)),
+                None => row.extend(std::iter::repeat_n(NULL, 7)),
                 Some((known, then)) => {
                     let column = t.column_index(leading).and_then(|at| known.columns.get(at));
                     let steps = column.map_or(0, |c| c.steps.len() as i64);
                     let taken = crate::clock::unix_to_local_ticks(known.taken_unix_nanos);
                     let changed = cx.entry.usage.changes(&t).since(then, leading) as i64;
                     row.extend([Value::DateTime(taken), int(known.rows as i64), int(known.sampled as i64)]);
-                    row.extend([int(steps), int(known.rows as i64), int(changed)]);
+                    row.extend([int(steps), int(known.rows as i64), int(changed), Value::Float(0.0)]);
                 }
             }
             rows.push(row);

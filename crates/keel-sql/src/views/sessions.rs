@@ -132,6 +132,9 @@ const REQUEST: &[Column] = &[
     ("dop", INT),
     ("parallel_worker_count", INT),
     ("is_resumable", BIT),
+    ("page_resource", SqlType::Binary(8)),
+    ("page_server_reads", BIG),
+    ("dist_statement_id", GUID),
 ];
 
 const CONNECTION: &[Column] = &[
@@ -195,6 +198,7 @@ const PROCESS: &[Column] = &[
     ("stmt_start", INT),
     ("stmt_end", INT),
     ("request_id", INT),
+    ("page_resource", SqlType::Binary(8)),
 ];
 
 pub(super) static VIEWS: &[SystemView] = &[
@@ -202,6 +206,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_exec_requests", columns: REQUEST, rows: requests },
     SystemView { schema: "sys", name: "dm_exec_connections", columns: CONNECTION, rows: connections },
     SystemView { schema: "sys", name: "dm_exec_sql_text", columns: TEXT_OF, rows: sql_text },
+    SystemView { schema: "sys", name: "fn_get_sql", columns: TEXT_OF, rows: sql_text },
     SystemView {
         schema: "sys",
         name: "dm_exec_input_buffer",
@@ -472,6 +477,8 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
     row.extend([int(used.rows), int(error), level, int(0), bit(false), int(s.group().id), NULL, NULL]);
     let degree = s.degree.load(Ordering::Relaxed) as i64;
     row.extend([sql, NULL, int(degree), if degree > 1 { int(degree) } else { NULL }, bit(false)]);
+    // Nobody waits for a page here, and no page server has any.
+    row.extend([NULL, int(0), Value::Guid([0; 16])]);
     row
 }
 
@@ -561,6 +568,6 @@ fn process(s: &SessionShared, wait: Option<Waiting>) -> Vec<Value> {
     let (from, to) = at.as_ref().map_or((0, -1), StatementAt::offsets);
     let [sql, _] = at.map_or([handle(s), NULL], |at| super::plans::handles(&at.program));
     row.extend([text(login.login.as_str()), Value::bytes(s.context_info.lock().clone()), sql]);
-    row.extend([int(from), int(to), int(0)]);
+    row.extend([int(from), int(to), int(0), NULL]);
     row
 }

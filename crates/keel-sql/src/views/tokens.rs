@@ -1,55 +1,88 @@
-//! Who the session is, with all that it belongs to: `sys.login_token` and `sys.user_token`.
+//! Who the session is, with all that it belongs to: `sys.login_token` on the server, `sys.user_token` in the database. And the classes
+//! of what permissions are granted on.
 
-use super::{Column, INT, NAME, SID, SystemView, ViewContext, int, text, view};
+use super::{DESC, INT, NAME, NULL, SID, SystemView, ViewContext, int, text};
 use crate::catalog::FIXED_SERVER_ROLES;
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
 
-const TOKEN: &[Column] =
+#[rustfmt::skip]
+pub(super) static VIEWS: &[SystemView] = &[
+    super::view("login_token", TOKEN, login_token),
+    super::view("user_token", TOKEN, user_token),
+    super::view("securable_classes", &[("class_desc", DESC), ("class", INT)], |_| {
+        CLASSES.iter().map(|(name, class)| vec![text(*name), int(*class)]).collect()
+    }),
+];
+
+const TOKEN: &[super::Column] =
     &[("principal_id", INT), ("sid", SID), ("name", NAME), ("type", NAME), ("usage", NAME)];
 
-pub(super) static VIEWS: &[SystemView] =
-    &[view("login_token", TOKEN, of_the_login), view("user_token", TOKEN, of_the_user)];
+/// Every class that the product grants permissions on, by its name.
+const CLASSES: [(&str, i64); 26] = [
+    ("APPLICATION ROLE", 4),
+    ("ASSEMBLY", 5),
+    ("ASYMMETRIC KEY", 26),
+    ("AVAILABILITY GROUP", 108),
+    ("CERTIFICATE", 25),
+    ("CONTRACT", 16),
+    ("DATABASE", 0),
+    ("DATABASE SCOPED CREDENTIAL", 32),
+    ("ENDPOINT", 105),
+    ("FULLTEXT CATALOG", 23),
+    ("FULLTEXT STOPLIST", 29),
+    ("LOGIN", 101),
+    ("MESSAGE TYPE", 15),
+    ("OBJECT", 1),
+    ("REMOTE SERVICE BINDING", 18),
+    ("ROLE", 4),
+    ("ROUTE", 19),
+    ("SCHEMA", 3),
+    ("SEARCH PROPERTY LIST", 31),
+    ("SERVER", 100),
+    ("SERVER ROLE", 101),
+    ("SERVICE", 17),
+    ("SYMMETRIC KEY", 24),
+    ("TYPE", 6),
+    ("USER", 4),
+    ("XML SCHEMA COLLECTION", 10),
+];
 
-fn row(id: i32, sid: Vec<u8>, name: &str, kind: &str) -> Vec<Value> {
-    vec![int(id), Value::bytes(sid), text(name), text(kind), text("GRANT OR DENY")]
+/// How a principal takes part: all of them are asked when something is granted or denied.
+const USAGE: &str = "GRANT OR DENY";
+/// `public` on the server.
+const SERVER_PUBLIC: i64 = 2;
+
+fn row(id: i64, sid: Value, name: &str, kind: &str) -> Vec<Value> {
+    vec![int(id), sid, text(name), text(kind), text(USAGE)]
 }
 
-/// The login, public, and the server roles that it is a member of, directly and by others.
-fn of_the_login(cx: &ViewContext<'_>) -> Rows {
-    let Some(login) = cx.info.login_now() else { return Rows::new() };
-    let all = cx.info.logins().unwrap_or_default();
-    let mut roles = all.roles_of(&login);
-    if login.sysadmin && !roles.contains(&"sysadmin") {
-        roles.push("sysadmin");
-    }
-    let mut rows = vec![row(login.principal_id, login.sid.clone(), &login.name, "SQL LOGIN")];
-    rows.push(row(PUBLIC, vec![PUBLIC as u8], "public", "SERVER ROLE"));
-    for name in roles {
-        let fixed = FIXED_SERVER_ROLES.iter().find(|(known, _)| *known == name);
-        match (fixed, all.role(name)) {
-            (Some((name, id)), _) => rows.push(row(*id, vec![*id as u8], name, "SERVER ROLE")),
-            (None, Some(role)) => {
-                rows.push(row(role.principal_id, role.sid.clone(), &role.name, "SERVER ROLE"));
-            }
-            (None, None) => {}
-        }
-    }
+/// Nothing of a login is left for who is a user only.
+fn login_token(cx: &ViewContext<'_>) -> Rows {
+    let now = cx.info.identity_now();
+    let logins = cx.info.logins().unwrap_or_default();
+    let Some(login) = logins.named(&now.login).filter(|_| now.user.is_none()) else { return Vec::new() };
+    let mut rows =
+        vec![row(login.principal_id.into(), Value::bytes(login.sid.clone()), &login.name, "SQL LOGIN")];
+    rows.push(row(SERVER_PUBLIC, NULL, "public", "SERVER ROLE"));
+    let of = logins.roles_of(login);
+    let fixed = FIXED_SERVER_ROLES.iter();
+    let fixed = fixed.filter(|(name, _)| of.contains(name) || *name == "sysadmin" && now.sysadmin);
+    rows.extend(fixed.map(|(name, id)| row((*id).into(), NULL, name, "SERVER ROLE")));
+    let own = of.iter().filter_map(|name| logins.role(name));
+    rows.extend(own.map(|r| row(r.principal_id.into(), Value::bytes(r.sid.clone()), &r.name, "SERVER ROLE")));
     rows
 }
 
-/// `public` among server principals.
-const PUBLIC: i32 = 2;
-
-/// The user, public, and the roles that it is a member of, directly and by others.
-fn of_the_user(cx: &ViewContext<'_>) -> Rows {
-    let Some(token) = cx.info.token_in(&cx.entry) else { return Rows::new() };
-    let principals = token.ids.iter().filter_map(|id| cx.picture.principal(*id));
-    principals
-        .map(|p| {
-            let kind = if p.role { "ROLE" } else { "SQL USER" };
-            row(p.principal_id, p.sid.unwrap_or_default(), &p.name, kind)
-        })
-        .collect()
+/// In the database that is read, not in the session's.
+fn user_token(cx: &ViewContext<'_>) -> Rows {
+    let Some(token) = cx.info.token_in(&cx.entry) else { return Vec::new() };
+    let principal = |id: &i32| {
+        let p = cx.picture.principal(*id)?;
+        let kind = if p.role { "ROLE" } else { "SQL USER" };
+        let sid = super::sid_of(&p).map_or(NULL, Value::bytes);
+        Some(row(p.principal_id.into(), sid, &p.name, kind))
+    };
+    token.ids.iter().filter_map(principal).collect()
 }
