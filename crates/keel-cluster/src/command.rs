@@ -283,7 +283,6 @@ impl Group {
         let revision = self.touch();
         if let Some(db) = self.databases.get_mut(&database) {
             db.open = false;
-            db.shut = false;
         }
         self.when_durable(revision, Effect::Release(database, false));
         Ok(())

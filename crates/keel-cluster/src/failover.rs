@@ -225,7 +225,11 @@ impl Group {
         let mut databases = Vec::new();
         for id in self.members() {
             let Some(db) = self.databases.get_mut(&id) else { continue };
-            db.shut = db.open && !db.is_whole();
+            // What is not whole is closed from here on: a primary takes no blocks that could make it so. A role is taken with such
+            // a copy only where nobody else in the set has a whole one, or (without a store) nobody came in time. Nor is there a
+            // way from here to a secondary that would have to go on with it: the others are refused by a closed database and
+            // leave the set, so the next primary is one by force, and after that a copy that is not whole is made anew, as is
+            // one that is closed.
             db.open = db.is_whole();
             if db.open {
                 db.opening = true;

@@ -72,8 +72,6 @@ impl Role {
 pub(crate) struct Database {
     /// The local copy is open and its log is known.
     pub(crate) open: bool,
-    /// It is open, but was not whole when this replica took the role: while the replica leads, it is taken for closed.
-    pub(crate) shut: bool,
     /// This instance has just started and may yet find a copy: no other is asked for.
     pub(crate) awaited: bool,
     /// Since this instance opened it, a primary has accepted the log, or it has led with it. Until then the log may have
@@ -123,7 +121,6 @@ pub(crate) struct Database {
 impl Database {
     pub(crate) fn set_facts(&mut self, facts: LogFacts) {
         self.open = true;
-        self.shut = false;
         self.tail = facts.history.last().map_or(Epoch(0), |h| h.0);
         self.history = facts.history;
         self.hardened = facts.end;
@@ -410,10 +407,6 @@ impl Group {
     pub(crate) fn set_role(&mut self, cx: &mut Cx<'_>, role: Role) {
         let (from, to) = (self.role.name(), role.name());
         self.role = role;
-        if !self.role.leads() {
-            // What could not be led with can be followed with.
-            self.databases.values_mut().for_each(|db| db.open |= std::mem::take(&mut db.shut));
-        }
         self.role_since = cx.now;
         if from != to {
             let epoch = self.config.stamp.epoch;
@@ -673,7 +666,6 @@ impl Group {
         self.stop_feeding(cx, database, None);
         if let Some(db) = self.databases.get_mut(&database) {
             db.open = false;
-            db.shut = false;
             db.opening = false;
             db.awaited = false;
         }

@@ -7,8 +7,8 @@ use crate::world::{GROUPS, MS, Micros, What, World};
 use keel_base::Epoch;
 use keel_cluster::{
     AvailabilityMode, ClusterStatus, ClusterType, Command, CommandId, Event, FailoverMode, GroupConfig,
-    GroupDatabase, GroupDatabaseId, GroupOptions, GroupStatus, Node, Replica, ReplicaId, ReplicaOptions,
-    RoleStatus, SeedingMode, SynchronizationState,
+    GroupDatabase, GroupDatabaseId, GroupOptions, GroupStatus, Node, QuorumState, Replica, ReplicaId,
+    ReplicaOptions, RoleStatus, SeedingMode, SynchronizationState,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -509,7 +509,9 @@ impl World {
             // A cluster needs nobody.
             return false;
         }
-        if given_up && ready {
+        let cluster = self.instances[i].node.as_ref().and_then(Node::cluster_status);
+        let in_question = cluster.is_some_and(|c| c.quorum == QuorumState::Forced);
+        if given_up && ready && !in_question {
             self.order(i, Command::Failover { group: self.group_of(i) });
         } else if (given_up || self.plan.force) && self.may_force(i) {
             self.order(i, Command::ForceFailover { group: self.group_of(i) });

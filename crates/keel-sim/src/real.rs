@@ -16,8 +16,8 @@ use keel_base::{DatabaseId, Epoch, Lsn, TreeId};
 use keel_log::block::PAYLOAD_BYTES_MAX;
 use keel_log::{Log, LogOptions};
 use keel_node::{
-    Database, DbError, DbOptions, Direction, Durability, Instance, InstanceOptions, Isolation, LockMode,
-    ReadView, Role, SeedInfo, SeedSink, SeedSource, Transaction, TxnError,
+    CATALOG_TREE, Database, DbError, DbOptions, Direction, Durability, Instance, InstanceOptions, Isolation,
+    LockMode, ReadView, Role, SeedInfo, SeedSink, SeedSource, Transaction, TxnError,
 };
 use keel_redo::record::{Change, Group, GroupKind};
 use keel_redo::{LogSource, RedoError, Source};
@@ -530,48 +530,58 @@ fn difference(found: &Trees, wanted: &Trees) -> Option<String> {
 }
 
 /// A transaction as what a deed is done with.
-struct Hand<'t>(&'t mut Transaction);
+struct Hand<'t> {
+    txn: &'t mut Transaction,
+    /// Rows that it has looked at and left as they were. Who prepares keeps the locks of what it has changed over crashes and changes of
+    /// role, and no others: what it did not do for want of a row need not be so any more when it commits.
+    looked_at: BTreeSet<(TreeId, Vec<u8>)>,
+}
 
 impl Rows for Hand<'_> {
     type Error = TxnError;
 
     fn get(&mut self, tree: TreeId, key: &[u8]) -> Result<Option<Vec<u8>>, TxnError> {
-        self.0.lock_row(tree, key, LockMode::Exclusive)?;
-        Ok(self.0.get_latest(tree, key)?.map(|row| row.to_vec()))
+        self.looked_at.insert((tree, key.to_vec()));
+        self.txn.lock_row(tree, key, LockMode::Exclusive)?;
+        Ok(self.txn.get_latest(tree, key)?.map(|row| row.to_vec()))
     }
 
     fn put(&mut self, tree: TreeId, key: &[u8], old: Option<&[u8]>, new: &[u8]) -> Result<(), TxnError> {
+        self.looked_at.remove(&(tree, key.to_vec()));
         match old {
-            None => self.0.insert(tree, key, new),
+            None => self.txn.insert(tree, key, new),
             Some(old) => {
                 let mut builder = PatchBuilder::new();
                 let patch = diff(old, new, &mut builder);
-                self.0.update(tree, key, new, Some(patch))
+                self.txn.update(tree, key, new, Some(patch))
             }
         }
     }
 
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
-        self.0.delete(tree, key)
+        self.looked_at.remove(&(tree, key.to_vec()));
+        self.txn.delete(tree, key)
     }
 
     fn first_key(&mut self, tree: TreeId) -> Result<Option<Vec<u8>>, TxnError> {
-        let mut cursor = self.0.scan_latest(tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward)?;
+        let mut cursor =
+            self.txn.scan_latest(tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward)?;
         Ok(cursor.next()?.map(|(key, _)| key.to_vec()))
     }
 
     fn fill(&mut self, tree: TreeId, key: &[u8], row: &[u8]) -> Result<(), TxnError> {
-        self.0.put_index(tree, key, row)
+        self.txn.put_index(tree, key, row)
     }
 
     fn drop_tree(&mut self, tree: TreeId) -> Result<(), TxnError> {
-        self.0.drop_tree(tree)
+        self.txn.drop_tree(tree)
     }
 
     fn undone(&mut self, what: impl FnOnce(&mut Self) -> Result<(), TxnError>) -> Result<(), TxnError> {
-        let mark = self.0.savepoint();
+        let (mark, before) = (self.txn.savepoint(), self.looked_at.clone());
         what(self)?;
-        self.0.rollback_to(mark)
+        self.looked_at = before;
+        self.txn.rollback_to(mark)
     }
 }
 
@@ -606,7 +616,10 @@ impl Content for Real {
         self.settle_open(&mut done)?;
         self.settle_doubts(&mut done)?;
         let mut txn = self.begin();
-        match perform(number, &mut Hand(&mut txn)) {
+        let mut hand = Hand { txn: &mut txn, looked_at: BTreeSet::new() };
+        let performed = perform(number, &mut hand);
+        let rests_on_reading = hand.looked_at.iter().any(|(tree, _)| *tree != CATALOG_TREE);
+        match performed {
             Ok(()) => {}
             // Somebody has a row locked; the client is told, and tries no more.
             Err(TxnError::LockTimeout | TxnError::SnapshotConflict) => {
@@ -620,7 +633,7 @@ impl Content for Real {
         match self.dice.below(12) {
             0 if self.open.len() < OPEN_MAX => self.open.push(Open { txn, number, term: self.terms }),
             1 => txn.rollback(),
-            2 => self.prepare(txn, number)?,
+            2 if !rests_on_reading => self.prepare(txn, number)?,
             _ => match self.commit(txn, number) {
                 Ok(commit) => done.push(commit),
                 Err(Trouble::Disk(_)) if !done.is_empty() => {}

@@ -300,10 +300,12 @@ impl Replicator {
         self.node.raft.has_pending_conf()
     }
 
-    /// On the leader: the member has nearly everything.
+    /// On the leader: the member has nearly everything, and has said so since it leads. Who has said nothing may have nothing on its
+    /// disk yet, not even its number, however short the log is.
     pub(crate) fn is_near(&self, number: u64) -> bool {
         let last = self.node.store().last();
-        self.node.raft.prs().get(number).is_some_and(|p| p.matched + LAG_MAX >= last)
+        let near = |matched: u64| matched > 0 && matched + LAG_MAX >= last;
+        self.node.raft.prs().get(number).is_some_and(|p| near(p.matched))
     }
 
     pub(crate) fn waits_for_disk(&self) -> bool {

@@ -8,6 +8,7 @@ mod absent;
 mod agent;
 mod audit;
 mod backups;
+mod broker;
 mod bulk;
 mod capture;
 mod changes;
@@ -179,7 +180,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 57] {
+fn groups() -> [&'static [SystemView]; 58] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -233,6 +234,7 @@ fn groups() -> [&'static [SystemView]; 57] {
         bulk::VIEWS,
         triggers::VIEWS,
         agent::VIEWS,
+        broker::VIEWS,
         capture::VIEWS,
         full_text::VIEWS,
         changes::VIEWS,
