@@ -398,6 +398,9 @@ pub struct TableDef {
     /// The tables of an indexed view whose rows these are; of any other table there are none.
     #[serde(default)]
     pub view_of: Vec<ObjectId>,
+    /// The messages of a queue: nothing but SEND, RECEIVE and their kin changes them.
+    #[serde(default)]
+    pub queue: bool,
     /// Next free column_id.
     pub next_column_id: i32,
     /// Next free ordinal.

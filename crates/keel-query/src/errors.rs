@@ -358,6 +358,8 @@ errors! {
     wrong_set_options(statement: &str, options: &str) = (1934, 16, 1, "{statement} failed because the following SET options have incorrect settings: '{options}'. Verify that SET options are correct for use with indexed views and/or indexes on computed columns and/or filtered indexes and/or query notifications and/or XML data type methods and/or spatial index operations.");
     /// 8171
     invalid_hint(hint: &str, object: &str) = (8171, 16, 2, "Hint '{hint}' on object '{object}' is invalid.");
+    /// 270
+    not_modifiable(object: &str) = (270, 16, 1, "Object '{object}' cannot be modified.");
     /// 8646
     index_entry_missing(index: i32, table: &str, database: &str) = (8646, 21, 1, "Unable to find index entry in index ID {index}, of table '{table}', in database '{database}'. The indicated index is corrupt or there is a problem with the current update plan. Run DBCC CHECKDB or DBCC CHECKTABLE. If the problem persists, contact product support.");
     /// 40510 family: accepted syntax that this version does not execute

@@ -49,6 +49,7 @@ pub mod partition;
 mod parts;
 pub mod plan;
 pub mod policy;
+pub mod queue;
 pub mod scope;
 pub mod stats;
 pub mod tvf;

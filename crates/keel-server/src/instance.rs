@@ -12,6 +12,7 @@ use keel_sql::{Engine, EngineOptions, FailoverCluster as _, LoginRecord, Passwor
 
 use crate::agent::Agent;
 use crate::backend::EngineBackend;
+use crate::broker::Courier;
 use crate::config::Config;
 use crate::errorlog::ErrorLog;
 use crate::failover_cluster::{Guard, Member, Seat};
@@ -42,6 +43,7 @@ pub struct Instance {
     /// Threads that follow commits.
     tellers: [Teller; 4],
     agent: Option<Agent>,
+    courier: Courier,
     /// The address of a failover cluster instance.
     address: Option<OwnAddress>,
     log: Arc<ErrorLog>,
@@ -166,6 +168,7 @@ impl Instance {
             teller(&teller::SETTLING)?,
         ];
         let agent = Agent::start_if(agent, &engine, &log, stack);
+        let courier = Courier::start(&engine, &log, stack)?;
         log.entry("Server", "The server is now ready for client connections.");
         Ok(Instance {
             engine,
@@ -176,6 +179,7 @@ impl Instance {
             rounds,
             tellers,
             agent,
+            courier,
             address,
             log,
             _lock: lock,
@@ -238,6 +242,7 @@ impl Instance {
         if let Some(agent) = self.agent {
             agent.stop();
         }
+        self.courier.stop();
         if !self.server.stop() {
             self.log.entry("Server", "Some sessions did not end in time.");
         }

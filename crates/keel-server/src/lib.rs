@@ -37,6 +37,7 @@
 
 pub mod agent;
 pub mod backend;
+pub mod broker;
 pub mod bulk;
 pub mod certificate;
 pub mod config;

@@ -16,6 +16,7 @@
 //! | --- | --- |
 //! | [`agent`] | jobs that the instance does by itself |
 //! | [`full_text`] | full-text indexes: the crawl behind the commits |
+//! | [`broker`] | Service Broker: conversations between queues, and procedures that read them |
 //! | [`capture`] | change data capture: changes told in the order of commits |
 //! | [`engine`] | the instance: databases, logins, configuration, sessions |
 //! | [`catalog`] | objects of a database: stored, pictured, changed, published |
@@ -45,6 +46,7 @@ pub mod agent;
 pub mod api_cursor;
 pub mod audit;
 pub mod backup;
+pub mod broker;
 mod cache;
 pub mod capture;
 pub mod catalog;

@@ -174,7 +174,7 @@ impl World for Instance {
 
     fn waiting(&self) -> usize {
         let queued: usize = self.engine().governor().running().groups.iter().map(|g| g.queue.waiting()).sum();
-        self.engine().instance().locks().waiting().len() + queued
+        self.engine().instance().locks().waiting().len() + queued + self.engine().broker.waiting()
     }
 
     fn restart(&mut self) {

@@ -84,6 +84,11 @@ fn backup() {
 }
 
 #[test]
+fn broker() {
+    area("broker");
+}
+
+#[test]
 fn agent() {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql/agent");
     golden::check(&scripts, sql::run_script_with_agent);

@@ -46,23 +46,8 @@ GO
 declare @a decimal(p, s)
 GO
 GO
--- Service Broker, signatures and text pointers: modules that have them are made, and the statement is refused by name.
-create procedure talk @h uniqueidentifier as
-begin
-  begin dialog conversation @h from service a to service 'b' on contract c with encryption = off
-  send on conversation @h message type m ('x')
-  end conversation @h
-end
-GO
-exec talk null
-GO
-receive top (1) * from q
-GO
-waitfor (receive * from q), timeout 100
-GO
-get conversation group @g from q
-GO
-create queue q
+-- Signatures and text pointers, and what of Service Broker is about other instances.
+create broker priority p for conversation set (priority_level = 7)
 GO
 add signature to talk by certificate c
 GO

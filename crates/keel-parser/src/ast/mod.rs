@@ -10,6 +10,7 @@
 
 pub mod admin;
 pub mod audit;
+pub mod broker;
 pub mod ddl;
 pub mod dml;
 pub mod event_session;
@@ -23,6 +24,7 @@ pub mod query;
 
 pub use admin::*;
 pub use audit::*;
+pub use broker::*;
 pub use ddl::*;
 pub use dml::*;
 pub use event_session::*;
@@ -400,6 +402,10 @@ pub enum StatementKind {
     /// CREATE, ALTER, DROP of SERVER AUDIT and of audit specifications
     Audit(Box<AuditStatement>),
     Governor(Box<GovernorStatement>),
+    /// CREATE, ALTER, DROP of MESSAGE TYPE, CONTRACT, QUEUE, SERVICE, ROUTE
+    Broker(Box<BrokerStatement>),
+    /// BEGIN DIALOG, SEND, RECEIVE and their kin
+    Conversation(Box<Conversation>),
     /// CREATE/ALTER/DROP of object classes that are kept as name and options (server configuration, external tables, …).
     Generic(Box<GenericStatement>),
 }

@@ -23,7 +23,6 @@ const GENERIC_CLASSES: &[&[&str]] = &[
     &["COLUMN", "ENCRYPTION", "KEY"],
     &["SERVICE", "MASTER", "KEY"],
     &["SECURITY", "POLICY"],
-    &["MESSAGE", "TYPE"],
     &["BROKER", "PRIORITY"],
     &["REMOTE", "SERVICE", "BINDING"],
     &["CRYPTOGRAPHIC", "PROVIDER"],
@@ -34,10 +33,6 @@ const GENERIC_CLASSES: &[&[&str]] = &[
     &["SIGNATURE"],
     &["ASSEMBLY"],
     &["AGGREGATE"],
-    &["CONTRACT"],
-    &["QUEUE"],
-    &["SERVICE"],
-    &["ROUTE"],
     &["RULE"],
     &["DEFAULT"],
 ];

@@ -13,6 +13,7 @@ mod administration;
 mod audit;
 mod availability;
 mod backup;
+mod broker;
 mod cursor;
 mod database;
 mod dml;

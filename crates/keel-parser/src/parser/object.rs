@@ -121,6 +121,9 @@ impl Parser<'_> {
         if let Some(statement) = self.governor_statement("CREATE")? {
             return Ok(statement);
         }
+        if let Some(statement) = self.broker_statement("CREATE")? {
+            return Ok(statement);
+        }
         self.generic("CREATE")
     }
 
@@ -241,6 +244,9 @@ impl Parser<'_> {
         if let Some(statement) = self.governor_statement("ALTER")? {
             return Ok(statement);
         }
+        if let Some(statement) = self.broker_statement("ALTER")? {
+            return Ok(statement);
+        }
         self.generic("ALTER")
     }
 
@@ -271,6 +277,9 @@ impl Parser<'_> {
             return Ok(statement);
         }
         if let Some(statement) = self.credential_statement("DROP")? {
+            return Ok(statement);
+        }
+        if let Some(statement) = self.broker_statement("DROP")? {
             return Ok(statement);
         }
         let Some(class) = self.drop_class() else { return self.generic("DROP") };

@@ -43,7 +43,7 @@ impl Parser<'_> {
     /// Behind BEGIN: a transaction, TRY, or a block.
     #[inline(never)]
     pub(super) fn begin(&mut self) -> Result<StatementKind> {
-        if let Some(statement) = self.refused()? {
+        if let Some(statement) = self.conversation()? {
             return Ok(statement);
         }
         self.expect_kw(Kw::BEGIN)?;

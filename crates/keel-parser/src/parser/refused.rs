@@ -1,4 +1,4 @@
-//! Statements that are read over and refused by name when their turn comes: of Service Broker, signatures, text pointers.
+//! Statements that are read over and refused by name when their turn comes: of signatures, text pointers.
 //!
 //! What follows their first words is not looked at, but where they end is: at a semicolon or where another statement
 //! begins, so that the modules and scripts that they stand in can be made.
@@ -15,14 +15,7 @@ const FIRST_WORDS: &[(&str, &[&str])] = &[
     ("ADD", &["SIGNATURE"]),
     ("ADD", &["COUNTER", "SIGNATURE"]),
     ("ADD", &["SENSITIVITY", "CLASSIFICATION"]),
-    ("BEGIN", &["CONVERSATION", "TIMER"]),
-    ("BEGIN", &["DIALOG"]),
-    ("END", &["CONVERSATION"]),
-    ("GET", &["CONVERSATION", "GROUP"]),
-    ("MOVE", &["CONVERSATION"]),
     ("READTEXT", &[]),
-    ("RECEIVE", &[]),
-    ("SEND", &["ON", "CONVERSATION"]),
     ("SETUSER", &[]),
     ("UPDATETEXT", &[]),
     ("WRITETEXT", &[]),
@@ -36,27 +29,9 @@ impl Parser<'_> {
             self.at_word(verb) && words.iter().enumerate().all(|(i, word)| self.word_ahead(i + 1, word))
         });
         let Some((verb, words)) = found else { return Ok(None) };
-        // RECEIVE is a name like any other: nothing but a list of values follows it here.
-        if *verb == "RECEIVE" && matches!(self.tok_ahead(1), Tok::Eof | Tok::Semi | Tok::Dot | Tok::Colon) {
-            return Ok(None);
-        }
         self.at += 1 + words.len();
         self.over_the_rest()?;
         Ok(Some(refusal(verb, &words.join(" "))))
-    }
-
-    /// Behind WAITFOR: `( RECEIVE … | GET CONVERSATION GROUP … ) [, TIMEOUT n]`
-    pub(super) fn waitfor_message(&mut self) -> Result<StatementKind> {
-        if !self.word_ahead(1, "RECEIVE") && !self.word_ahead(1, "GET") {
-            self.bump();
-            return Err(self.unexpected());
-        }
-        self.skip_parentheses()?;
-        if self.eat(Tok::Comma) {
-            self.expect_word("TIMEOUT")?;
-            self.simple_value()?;
-        }
-        Ok(refusal("WAITFOR", "(RECEIVE)"))
     }
 
     /// To the end of the statement: CASE has an END of its own.

@@ -72,7 +72,8 @@ impl Parser<'_> {
             Kw::GRANT | Kw::DENY | Kw::REVOKE => self.permission(),
             Kw::BACKUP => self.backup(),
             Kw::RESTORE => self.restore(),
-            Kw::ADD | Kw::END | Kw::READTEXT | Kw::SETUSER | Kw::UPDATETEXT | Kw::WRITETEXT => {
+            Kw::END => self.conversation()?.ok_or_else(|| self.unexpected()),
+            Kw::ADD | Kw::READTEXT | Kw::SETUSER | Kw::UPDATETEXT | Kw::WRITETEXT => {
                 self.refused()?.ok_or_else(|| self.unexpected())
             }
             _ => self.short_statement(kw),
@@ -168,7 +169,7 @@ impl Parser<'_> {
         {
             return self.enable_trigger(word == "ENABLE");
         }
-        if let Some(statement) = self.refused()? {
+        if let Some(statement) = self.conversation()? {
             return Ok(statement);
         }
         if self.is_first() {

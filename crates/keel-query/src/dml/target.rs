@@ -113,6 +113,9 @@ impl Target {
     /// Compiles a target. The binder gets slots for the new values.
     pub fn new(binder: &mut Binder<'_>, table: &ArcTable) -> Result<Target> {
         table.check_enabled()?;
+        if table.queue {
+            return Err(errors::not_modifiable(&table.name));
+        }
         let scope = binder.scope;
         if !binder.databases.contains(&table.database) {
             binder.databases.push(table.database);

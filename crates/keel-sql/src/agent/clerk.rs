@@ -63,6 +63,15 @@ pub(super) fn options(office: &Office, program: &str, database: &str) -> Session
     }
 }
 
+/// A session of the instance's own, in a database.
+pub(crate) fn session_options(
+    engine: &std::sync::Arc<crate::engine::Engine>,
+    program: &str,
+    database: &str,
+) -> SessionOptions {
+    options(&Office::of_instance(engine), program, database)
+}
+
 #[derive(Default)]
 struct Gathered {
     rows: Vec<Vec<Value>>,

@@ -43,7 +43,7 @@ pub mod service;
 mod step;
 
 pub use board::Board;
-pub(crate) use clerk::Clerk;
+pub(crate) use clerk::{Clerk, session_options};
 pub use install::install;
 pub(crate) use install::install_contained;
 pub use job::Run;

@@ -121,11 +121,16 @@ const IDLE: &[&str] = &[
     "STOP_ON_ERROR",
     "RESTART",
 ];
-const IDLE_RESTORING: &[&str] =
-    &["KEEP_REPLICATION", "KEEP_CDC", "ERROR_BROKER_CONVERSATIONS", "NEW_BROKER", "LOADHISTORY"];
+const IDLE_RESTORING: &[&str] = &[
+    "KEEP_REPLICATION",
+    "KEEP_CDC",
+    "ENABLE_BROKER",
+    "ERROR_BROKER_CONVERSATIONS",
+    "NEW_BROKER",
+    "LOADHISTORY",
+];
 /// Known, and not here.
-const MISSING: &[&str] =
-    &["FILE_SNAPSHOT", "PARTIAL", "CONTINUE_AFTER_ERROR", "ENABLE_BROKER", "METADATA_ONLY", "SNAPSHOT"];
+const MISSING: &[&str] = &["FILE_SNAPSHOT", "PARTIAL", "CONTINUE_AFTER_ERROR", "METADATA_ONLY", "SNAPSHOT"];
 const STATS_DEFAULT: u64 = 10;
 
 /// A time as STOPAT and EXPIREDATE give it: local ticks.

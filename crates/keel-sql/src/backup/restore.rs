@@ -340,6 +340,15 @@ impl Runner<'_> {
         if entry.store.role() != Role::Standalone {
             complete(&entry.store).map_err(|e| crate::map::db_error(e, &entry.name()))?;
         }
+        // Who sends to its broker means the one that is there.
+        let id = entry.broker_id();
+        let same = |d: &Arc<DatabaseEntry>| d.id != entry.id && d.broker_id() == id;
+        if self.info.engine.databases().iter().any(same) {
+            entry.change_settings(|settings| {
+                settings.flags.insert(crate::broker::ENABLED.to_owned(), false);
+                Ok(())
+            })?;
+        }
         let chain = entry.log_chain();
         if chain.is_some() || entry.differential_base().is_some() {
             entry.change_settings(|settings| {

@@ -4,6 +4,7 @@
 
 use super::principal::PrincipalDef;
 use crate::audit::definition::SpecificationDef;
+use crate::broker::definition::{ContractDef, MessageTypeDef, QueueDef, RouteDef, ServiceDef};
 use crate::capture::CaptureSettings;
 use crate::keys::{AsymmetricKeyDef, CertificateDef, CredentialDef, MasterKeyDef, SymmetricKeyDef};
 use crate::query_store::QueryStoreSettings;
@@ -74,6 +75,8 @@ pub struct DatabaseSettings {
     pub query_store: Option<QueryStoreSettings>,
     /// ALTER DATABASE SCOPED CONFIGURATION: what is not at its default, by name.
     pub scoped: std::collections::BTreeMap<String, ScopedSetting>,
+    /// `service_broker_guid`; `None` of one that was made when there was no broker.
+    pub broker_id: Option<[u8; 16]>,
     /// Which system database of a contained availability group it is. A part of the database, so that copies and restored ones know it.
     pub system: Option<SystemDatabase>,
 }
@@ -250,6 +253,7 @@ impl Default for DatabaseSettings {
             capture: None,
             query_store: None,
             scoped: std::collections::BTreeMap::new(),
+            broker_id: None,
             system: None,
         }
     }
@@ -353,6 +357,16 @@ pub mod object_class {
     pub const DATABASE_AUDIT_SPECIFICATION: u8 = 15;
     /// XML schema collections.
     pub const XML_COLLECTION: u8 = 16;
+    /// Message types of the broker.
+    pub const MESSAGE_TYPE: u8 = 17;
+    /// Contracts.
+    pub const CONTRACT: u8 = 18;
+    /// Queues.
+    pub const QUEUE: u8 = 19;
+    /// Services.
+    pub const SERVICE: u8 = 20;
+    /// Routes.
+    pub const ROUTE: u8 = 21;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
@@ -438,6 +452,16 @@ pub enum CatalogObject {
     Stoplist(Arc<StoplistDef>),
     /// A database audit specification.
     AuditSpecification(Arc<SpecificationDef>),
+    /// A message type.
+    MessageType(Arc<MessageTypeDef>),
+    /// A contract.
+    Contract(Arc<ContractDef>),
+    /// A queue.
+    Queue(Arc<QueueDef>),
+    /// A service.
+    Service(Arc<ServiceDef>),
+    /// A route.
+    Route(Arc<RouteDef>),
     /// The master key.
     MasterKey(Arc<MasterKeyDef>),
     /// A certificate.
@@ -471,6 +495,11 @@ impl CatalogObject {
             CatalogObject::FullTextCatalog(d) => (object_class::FULL_TEXT_CATALOG, d.catalog_id),
             CatalogObject::Stoplist(d) => (object_class::STOPLIST, d.stoplist_id),
             CatalogObject::AuditSpecification(d) => (object_class::DATABASE_AUDIT_SPECIFICATION, d.id),
+            CatalogObject::MessageType(d) => (object_class::MESSAGE_TYPE, d.id),
+            CatalogObject::Contract(d) => (object_class::CONTRACT, d.id),
+            CatalogObject::Queue(d) => (object_class::QUEUE, d.object_id),
+            CatalogObject::Service(d) => (object_class::SERVICE, d.id),
+            CatalogObject::Route(d) => (object_class::ROUTE, d.id),
             CatalogObject::MasterKey(d) => (object_class::MASTER_KEY, d.id),
             CatalogObject::Certificate(d) => (object_class::CERTIFICATE, d.id),
             CatalogObject::AsymmetricKey(d) => (object_class::ASYMMETRIC_KEY, d.id),
@@ -489,6 +518,7 @@ pub fn property_class_of(class: u8) -> Option<u8> {
         | object_class::MODULE
         | object_class::SYNONYM
         | object_class::SEQUENCE
+        | object_class::QUEUE
         | object_class::POLICY => property_class::OBJECT,
         object_class::SCHEMA => property_class::SCHEMA,
         object_class::TYPE => property_class::TYPE,
@@ -517,6 +547,11 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::FullTextCatalog(d) => serde_json::to_vec(&**d),
         CatalogObject::Stoplist(d) => serde_json::to_vec(&**d),
         CatalogObject::AuditSpecification(d) => serde_json::to_vec(&**d),
+        CatalogObject::MessageType(d) => serde_json::to_vec(&**d),
+        CatalogObject::Contract(d) => serde_json::to_vec(&**d),
+        CatalogObject::Queue(d) => serde_json::to_vec(&**d),
+        CatalogObject::Service(d) => serde_json::to_vec(&**d),
+        CatalogObject::Route(d) => serde_json::to_vec(&**d),
         CatalogObject::MasterKey(d) => serde_json::to_vec(&**d),
         CatalogObject::Certificate(d) => serde_json::to_vec(&**d),
         CatalogObject::AsymmetricKey(d) => serde_json::to_vec(&**d),
@@ -555,6 +590,11 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         object_class::DATABASE_AUDIT_SPECIFICATION => {
             CatalogObject::AuditSpecification(serde_json::from_slice(json).map(Arc::new)?)
         }
+        object_class::MESSAGE_TYPE => CatalogObject::MessageType(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::CONTRACT => CatalogObject::Contract(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::QUEUE => CatalogObject::Queue(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::SERVICE => CatalogObject::Service(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::ROUTE => CatalogObject::Route(serde_json::from_slice(json).map(Arc::new)?),
         object_class::MASTER_KEY => CatalogObject::MasterKey(serde_json::from_slice(json).map(Arc::new)?),
         object_class::CERTIFICATE => CatalogObject::Certificate(serde_json::from_slice(json).map(Arc::new)?),
         object_class::ASYMMETRIC_KEY => {

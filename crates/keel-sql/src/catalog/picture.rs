@@ -1,5 +1,6 @@
 //! An immutable picture of one database's objects, with the lookups that binders and system views need.
 
+mod broker;
 mod keys;
 mod seen;
 mod xml;
@@ -9,6 +10,7 @@ use super::overlay::CatalogOp;
 use super::principal::PrincipalDef;
 use super::{DBO, GUEST, INFORMATION_SCHEMA, SYS};
 use crate::audit::definition::SpecificationDef;
+use crate::broker::definition::QueueDef;
 use hashbrown::{HashMap, HashSet};
 use keel_base::DatabaseId;
 use keel_query::catalog::{
@@ -44,6 +46,8 @@ pub enum Named {
     Sequence(Arc<SequenceDef>),
     /// A security policy.
     Policy(Arc<PolicyDef>),
+    /// A queue.
+    Queue(Arc<QueueDef>),
     /// A constraint, of this table.
     Constraint(Arc<TableDef>, ObjectId),
 }
@@ -89,6 +93,7 @@ pub struct Picture {
     audit_specifications: BTreeMap<i32, Arc<SpecificationDef>>,
     xml_collections: BTreeMap<i32, Arc<XmlCollectionDef>>,
     keys: Arc<keys::Keys>,
+    broker: Arc<broker::Objects>,
     /// Indexed views by the tables that they are made of.
     indexed_views: BTreeMap<ObjectId, Vec<ObjectId>>,
     /// Version that brought a table or module as it is, of those changed since the catalog was read.
@@ -109,6 +114,7 @@ pub fn id_of(named: &Named) -> ObjectId {
         Named::Synonym(s) => s.object_id,
         Named::Sequence(s) => s.object_id,
         Named::Policy(p) => p.object_id,
+        Named::Queue(q) => q.object_id,
         Named::Constraint(_, id) => *id,
     }
 }
@@ -137,6 +143,7 @@ impl Picture {
             audit_specifications: BTreeMap::new(),
             xml_collections: BTreeMap::new(),
             keys: Arc::default(),
+            broker: Arc::default(),
             indexed_views: BTreeMap::new(),
             changed: HashMap::default(),
             names: HashMap::default(),
@@ -264,6 +271,11 @@ impl Picture {
             CatalogObject::AuditSpecification(d) => {
                 self.audit_specifications.insert(d.id, d);
             }
+            object @ (CatalogObject::MessageType(_)
+            | CatalogObject::Contract(_)
+            | CatalogObject::Queue(_)
+            | CatalogObject::Service(_)
+            | CatalogObject::Route(_)) => self.put_broker(object),
             CatalogObject::MasterKey(d) => Arc::make_mut(&mut self.keys).master = Some(d),
             CatalogObject::Certificate(d) => {
                 Arc::make_mut(&mut self.keys).certificates.insert(d.id, d);
@@ -351,6 +363,9 @@ impl Picture {
             | class::SYMMETRIC_KEY
             | class::SCOPED_CREDENTIAL => {
                 self.remove_key(key);
+            }
+            class::MESSAGE_TYPE | class::CONTRACT | class::QUEUE | class::SERVICE | class::ROUTE => {
+                self.remove_broker(key);
             }
             class::POLICY => {
                 if let Some(d) = self.policies.remove(&key.id) {
@@ -540,6 +555,7 @@ impl Picture {
             class::SYNONYM => Named::Synonym(Arc::clone(self.synonyms.get(&key.id)?)),
             class::SEQUENCE => Named::Sequence(Arc::clone(self.sequences.get(&key.id)?)),
             class::POLICY => Named::Policy(Arc::clone(self.policies.get(&key.id)?)),
+            class::QUEUE => Named::Queue(Arc::clone(self.queue(key.id)?)),
             _ => return None,
         })
     }
@@ -590,7 +606,16 @@ impl Picture {
             created: p.created,
             modified: p.modified,
         });
-        tables.chain(modules).chain(synonyms).chain(sequences).chain(policies)
+        let queues = self.queues().map(|q| ObjectRef {
+            object_id: q.object_id,
+            schema_id: q.schema_id,
+            name: &q.name,
+            parent: 0,
+            kind: "SQ",
+            created: q.created,
+            modified: q.modified,
+        });
+        tables.chain(modules).chain(synonyms).chain(sequences).chain(policies).chain(queues)
     }
 
     /// Greatest object id in use.
@@ -614,7 +639,7 @@ impl Picture {
         let searched = searched.flat_map(|f| f.trees.all()).map(|tree| tree.0);
         let all =
             indexes.chain(tracking).chain(versions).chain(staged).chain(order).chain(queries).chain(searched);
-        all.max().unwrap_or(0)
+        all.chain(self.queue_trees()).max().unwrap_or(0)
     }
 }
 

@@ -80,6 +80,14 @@ pub enum SecurableRef {
     SymmetricKey(i32),
     /// An XML schema collection.
     XmlCollection(i32),
+    /// A message type of the broker.
+    MessageType(i32),
+    /// A contract.
+    Contract(i32),
+    /// A service.
+    Service(i32),
+    /// A route.
+    Route(i32),
 }
 
 /// GRANT or DENY.
@@ -333,7 +341,11 @@ impl Picture {
         }
         let owner = match on {
             SecurableRef::XmlCollection(id) => self.xml_collection_owner(id),
-            _ => schema.and_then(|s| self.schema(s)).map(|s| s.owner).or_else(|| self.key_owner(on)),
+            _ => schema
+                .and_then(|s| self.schema(s))
+                .map(|s| s.owner)
+                .or_else(|| self.key_owner(on))
+                .or_else(|| self.broker_owner(on)),
         };
         let owned = owner.is_some_and(|owner| owner != 0 && token.is(owner));
         if owned || by_grants == Verdict::Allowed { Verdict::Allowed } else { by_roles }
@@ -403,6 +415,10 @@ fn fixed_role_says(token: &Token, name: &str) -> Verdict {
             | "ALTER ANY CERTIFICATE"
             | "ALTER ANY ASYMMETRIC KEY"
             | "ALTER ANY SYMMETRIC KEY"
+            | "ALTER ANY MESSAGE TYPE"
+            | "ALTER ANY CONTRACT"
+            | "ALTER ANY SERVICE"
+            | "ALTER ANY ROUTE"
     );
     let creates = name.starts_with("CREATE ") && name != "CREATE ROLE";
     let allowed = reads && token.in_fixed("db_datareader")
@@ -425,6 +441,8 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
     ("UPDATE", "UP"),
     ("DELETE", "DL"),
     ("EXECUTE", "EX"),
+    ("RECEIVE", "RC"),
+    ("SEND", "SN"),
     ("REFERENCES", "RF"),
     ("ALTER", "AL"),
     ("CONTROL", "CL"),

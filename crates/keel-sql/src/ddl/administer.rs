@@ -194,6 +194,7 @@ impl Runner<'_> {
             StatementKind::Truncate(t) => self.truncate(program, frame, t)?,
             StatementKind::Partition(p) => self.partition_statement(program, frame, p)?,
             StatementKind::SecurityPolicy(p) => self.security_policy(program, p)?,
+            StatementKind::Broker(b) => self.broker_statement(program, b)?,
             StatementKind::FullText(f) => self.full_text_statement(program, frame, f)?,
             StatementKind::Audit(a) => self.audit_in_transaction(program, a)?,
             StatementKind::CreateSchema(c) => self.create_schema(program, frame, c)?,
@@ -233,6 +234,7 @@ fn changes_lists(kind: &StatementKind) -> bool {
         StatementKind::Partition(_)
         | StatementKind::SecurityPolicy(_)
         | StatementKind::FullText(_)
+        | StatementKind::Broker(_)
         | StatementKind::Audit(_)
         | StatementKind::CreateSchema(_)
         | StatementKind::CreateType(_)

@@ -1,6 +1,7 @@
 //! CREATE, ALTER and DROP DATABASE.
 
 use super::query_store;
+use crate::broker;
 use crate::catalog::{DatabaseSettings, DelayedDurability, PageVerify};
 use crate::engine::{DatabaseEntry, Restoring, not_of_a_snapshot};
 use crate::errors;
@@ -39,7 +40,6 @@ const FLAGS: &[&str] = &[
     "TEMPORAL_HISTORY_RETENTION",
     "TRUSTWORTHY",
     "ACCELERATED_DATABASE_RECOVERY",
-    "ERROR_BROKER_CONVERSATIONS",
     "SUPPLEMENTAL_LOGGING",
     "DEFAULT_LANGUAGE",
     "DEFAULT_FULLTEXT_LANGUAGE",
@@ -58,14 +58,7 @@ const FLAGS: &[&str] = &[
 const REFUSED: &[&str] = &["LEDGER", "FILESTREAM"];
 
 /// Options that are remembered and do nothing when they are on, which whoever sets them should know.
-const IDLE: &[&str] = &[
-    "AUTO_CLOSE",
-    "AUTO_SHRINK",
-    "AUTOMATIC_TUNING",
-    "DATE_CORRELATION_OPTIMIZATION",
-    "ENABLE_BROKER",
-    "NEW_BROKER",
-];
+const IDLE: &[&str] = &["AUTO_CLOSE", "AUTO_SHRINK", "AUTOMATIC_TUNING", "DATE_CORRELATION_OPTIMIZATION"];
 
 /// What a database may not be set to while it is in an availability group or mirrored.
 const NOT_FOR_MEMBERS: &[&str] =
@@ -117,6 +110,7 @@ impl Runner<'_> {
         if let Some(login) = self.info.login_now() {
             settings.owner = login.sid;
         }
+        settings.broker_id = Some(self.new_guid());
         self.info.engine.create_database(&c.name.text, settings)?;
         self.begin_query_store(&c.name.text)?;
         self.put_into_context(&c.name.text)
@@ -176,6 +170,7 @@ impl Runner<'_> {
                     return self.clear_query_store(&entry);
                 }
                 self.check_containment(&entry, options)?;
+                self.prepare_broker(&entry, options)?;
                 let store = self.query_store_settings(&entry, options)?;
                 let now = entry.picture();
                 let mut then = (**now.settings()).clone();
@@ -184,7 +179,7 @@ impl Runner<'_> {
                     self.warn_of_idle(option);
                 }
                 let _changing = self.make_way(&entry, now.settings(), &then, termination.as_ref())?;
-                let switched = store.is_some();
+                let (switched, new_broker) = (store.is_some(), self.new_guid());
                 if switched || then.offline || then.read_only {
                     self.info.add_up();
                     // That its last figures are lost keeps no store on, and no database.
@@ -197,8 +192,12 @@ impl Runner<'_> {
                 }
                 entry.change_settings(|settings| {
                     settings.query_store = store.or_else(|| settings.query_store.take());
+                    if options.iter().any(|o| o.name == "NEW_BROKER") {
+                        settings.broker_id = Some(new_broker);
+                    }
                     options.iter().try_for_each(|o| set_option(settings, o))
                 })?;
+                self.info.engine.broker.stir();
                 if switched {
                     self.info.engine.follow_query_stores();
                 }
@@ -353,9 +352,10 @@ fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> 
             let known = DelayedDurability::ALL.into_iter().find(|(_, name)| *name == word);
             settings.delayed_durability = known.ok_or_else(|| not_understood(&word))?.0;
         }
-        // Scripts of SQL Server's tools switch the broker on in every database; what needs it says so itself.
-        "ENABLE_BROKER" | "NEW_BROKER" => _ = settings.flags.insert("BROKER".to_owned(), true),
-        "DISABLE_BROKER" => _ = settings.flags.insert("BROKER".to_owned(), false),
+        "ENABLE_BROKER" | "NEW_BROKER" => _ = settings.flags.insert(broker::ENABLED.to_owned(), true),
+        "DISABLE_BROKER" => _ = settings.flags.insert(broker::ENABLED.to_owned(), false),
+        // What it does is done by who has a session.
+        "ERROR_BROKER_CONVERSATIONS" => {}
         "PAGE_VERIFY" => {
             let known = PageVerify::ALL.into_iter().find(|v| v.name() == word);
             settings.page_verify = known.ok_or_else(|| not_understood(&word))?;

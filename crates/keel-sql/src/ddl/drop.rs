@@ -153,7 +153,7 @@ impl Runner<'_> {
     }
 
     /// A tree of a table goes when the transaction commits.
-    pub(super) fn discard_tree(&mut self, table: &TableDef, tree: TreeId) -> Result<()> {
+    pub(crate) fn discard_tree(&mut self, table: &TableDef, tree: TreeId) -> Result<()> {
         let session = self.info.shared.id;
         let txn = self.txns_dyn().transaction(table.database)?;
         txn.drop_tree(tree).map_err(|e| crate::map::txn_error(e, "", session))
@@ -250,7 +250,7 @@ impl Runner<'_> {
 
     fn truncated_table(&self, program: &Arc<Program>, name: &ast::ObjectName) -> Option<Arc<TableDef>> {
         match self.ddl_scope(program).object(parts_here(self.info, name)?)? {
-            keel_query::scope::ObjectRef::Table(table) => Some(table),
+            keel_query::scope::ObjectRef::Table(table) => Some(table).filter(|table| !table.queue),
             _ => None,
         }
     }

@@ -121,7 +121,7 @@ pub(crate) fn parts_here<'n>(info: &Info, name: &'n ast::ObjectName) -> Option<N
 /// The stored table of that name: permanent or temporary.
 pub fn find_table(scope: &Scope<'_>, name: &ast::ObjectName) -> Option<Arc<TableDef>> {
     match scope.object(parts_here(scope.info, name)?)? {
-        ObjectRef::Table(table) => Some(table),
+        ObjectRef::Table(table) => Some(table).filter(|table| !table.queue),
         _ => None,
     }
 }
@@ -231,7 +231,12 @@ impl Runner<'_> {
                 | object_class::MODULE
                 | object_class::SYNONYM
                 | object_class::SEQUENCE
+                | object_class::QUEUE
                 | object_class::POLICY => Some(SecurableRef::Object(key.id)),
+                object_class::MESSAGE_TYPE => Some(SecurableRef::MessageType(key.id)),
+                object_class::CONTRACT => Some(SecurableRef::Contract(key.id)),
+                object_class::SERVICE => Some(SecurableRef::Service(key.id)),
+                object_class::ROUTE => Some(SecurableRef::Route(key.id)),
                 object_class::SCHEMA => Some(SecurableRef::Schema(key.id)),
                 object_class::PRINCIPAL => Some(SecurableRef::Principal(key.id)),
                 object_class::CERTIFICATE => Some(SecurableRef::Certificate(key.id)),

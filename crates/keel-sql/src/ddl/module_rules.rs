@@ -139,6 +139,7 @@ fn side_effect(kind: &StatementKind) -> Option<(&'static str, u8)> {
         StatementKind::Throw(_) => ("THROW", 14),
         StatementKind::TryCatch(_) => ("BEGIN TRY", 14),
         StatementKind::WaitFor(_) => ("WAITFOR", 14),
+        StatementKind::Conversation(c) => (conversation_verb(c), 14),
         StatementKind::Execute(e) if matches!(e.target, ast::ExecuteTarget::Text(_)) => {
             ("EXECUTE STRING", 14)
         }
@@ -148,6 +149,18 @@ fn side_effect(kind: &StatementKind) -> Option<(&'static str, u8)> {
         StatementKind::Save(_) => ("SAVE TRANSACTION", 15),
         _ => return None,
     })
+}
+
+fn conversation_verb(c: &ast::Conversation) -> &'static str {
+    match c {
+        ast::Conversation::Begin(_) => "BEGIN DIALOG",
+        ast::Conversation::Send(_) => "SEND",
+        ast::Conversation::Receive(_) => "RECEIVE",
+        ast::Conversation::GetGroup { .. } => "GET CONVERSATION GROUP",
+        ast::Conversation::End { .. } => "END CONVERSATION",
+        ast::Conversation::Move { .. } => "MOVE CONVERSATION",
+        ast::Conversation::Timer { .. } => "BEGIN CONVERSATION TIMER",
+    }
 }
 
 /// Whether rows of something else than a table variable are changed: by its name, an alias in FROM, or a common table expression.

@@ -85,6 +85,11 @@ impl Runner<'_> {
                 let names = vec![p.name.clone()];
                 (CatalogObject::Policy(p), from, names)
             }
+            Some(Named::Queue(mut q)) => {
+                let from = std::mem::replace(&mut Arc::make_mut(&mut q).schema_id, schema_id);
+                let names = vec![q.name.clone()];
+                (CatalogObject::Queue(q), from, names)
+            }
             Some(Named::Constraint(..)) | None => {
                 return Err(errors::cannot_alter_principal("find", "object", &a.object));
             }

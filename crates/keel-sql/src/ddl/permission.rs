@@ -44,6 +44,7 @@ impl Runner<'_> {
             S::CreateSchema(_) => self.may_here_or_262(&entry, "CREATE SCHEMA"),
             S::Partition(_) => self.may_here_or_262(&entry, "ALTER ANY DATASPACE"),
             S::SecurityPolicy(p) => self.may_define_policy(&entry, p),
+            S::Broker(b) => self.may_define_broker(&entry, program, b),
             S::FullText(f) => self.may_define_full_text(&entry, program, f),
             S::AlterSchema(a) => self.may_alter_schema(&entry, &a.schema.text),
             S::CreateTrigger(c) => match &c.target {
@@ -129,7 +130,7 @@ impl Runner<'_> {
         if name.name.text.starts_with('#') { Ok(()) } else { self.may_create("CREATE TABLE", name) }
     }
 
-    fn may_here_or_262(&self, entry: &Arc<DatabaseEntry>, permission: &str) -> Result<()> {
+    pub(crate) fn may_here_or_262(&self, entry: &Arc<DatabaseEntry>, permission: &str) -> Result<()> {
         if self.info.may(entry, permission, SecurableRef::Database) {
             return Ok(());
         }
@@ -143,7 +144,7 @@ impl Runner<'_> {
         }
     }
 
-    fn may_create(&self, permission: &str, name: &ast::ObjectName) -> Result<()> {
+    pub(crate) fn may_create(&self, permission: &str, name: &ast::ObjectName) -> Result<()> {
         let entry = self.database_of(name)?;
         self.info.check_entry(&entry)?;
         self.may_here_or_262(&entry, permission)?;
@@ -199,13 +200,18 @@ impl Runner<'_> {
         self.may_alter(program, name)
     }
 
-    fn object(&self, program: &Program, name: &ast::ObjectName) -> Option<(Arc<DatabaseEntry>, i32, i32)> {
+    pub(crate) fn object(
+        &self,
+        program: &Program,
+        name: &ast::ObjectName,
+    ) -> Option<(Arc<DatabaseEntry>, i32, i32)> {
         Some(match self.named(program, name)? {
             (entry, Named::Table(t)) => (entry, t.object_id, t.schema_id),
             (entry, Named::Module(m)) => (entry, m.object_id, m.schema_id),
             (entry, Named::Synonym(s)) => (entry, s.object_id, s.schema_id),
             (entry, Named::Sequence(s)) => (entry, s.object_id, s.schema_id),
             (entry, Named::Policy(p)) => (entry, p.object_id, p.schema_id),
+            (entry, Named::Queue(q)) => (entry, q.object_id, q.schema_id),
             (entry, Named::Constraint(t, id)) => (entry, id, t.schema_id),
         })
     }

@@ -436,6 +436,7 @@ impl Runner<'_> {
                     Named::Synonym(d) => (SecurableRef::Object(d.object_id), TABLE_ALL),
                     Named::Sequence(d) => (SecurableRef::Object(d.object_id), &["UPDATE"]),
                     Named::Policy(d) => (SecurableRef::Object(d.object_id), &["VIEW DEFINITION"]),
+                    Named::Queue(d) => (SecurableRef::Object(d.object_id), &["RECEIVE"]),
                     Named::Constraint(..) => return Err(missing("object")),
                 }
             }
@@ -454,6 +455,10 @@ impl Runner<'_> {
             Some("XML SCHEMA COLLECTION") => {
                 let found = self.collection_named(&s.name).ok_or_else(|| missing("xml schema collection"))?;
                 (SecurableRef::XmlCollection(found.collection_id), XML_COLLECTION_PERMISSIONS)
+            }
+            Some(class @ ("MESSAGE TYPE" | "CONTRACT" | "SERVICE" | "ROUTE")) => {
+                let found = crate::broker::securable(&picture, class, &s.name.name.text);
+                found.ok_or_else(|| missing(&class.to_ascii_lowercase()))?
             }
             Some(class @ ("CERTIFICATE" | "ASYMMETRIC KEY" | "SYMMETRIC KEY")) => {
                 let found = crate::keys::securable(&picture, class, &s.name.name.text);
@@ -563,6 +568,9 @@ impl Runner<'_> {
                 let def = keel_query::xml_collection::XmlCollectionDef { owner, ..(*found).clone() };
                 self.put(&entry, CatalogObject::XmlCollection(Arc::new(def)))
             }
+            (Some(class @ ("MESSAGE TYPE" | "CONTRACT" | "SERVICE" | "ROUTE")), Some(to)) => {
+                self.give_broker_object(&entry, class, name, to)
+            }
             (Some(class @ ("CERTIFICATE" | "ASYMMETRIC KEY" | "SYMMETRIC KEY")), Some(to)) => {
                 self.give_key(&entry, class, name, to)
             }
@@ -648,7 +656,7 @@ impl Runner<'_> {
     }
 
     /// A user that the session may run as. Error 15517.
-    pub(super) fn user_to_be(&self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<PrincipalDef> {
+    pub(crate) fn user_to_be(&self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<PrincipalDef> {
         let user = self.info.picture(entry).principal_named(name).filter(PrincipalDef::is_user);
         let user = user.filter(|p| {
             let on = SecurableRef::Principal(p.principal_id);

@@ -88,6 +88,7 @@ impl<'a> TableBuilder<'a> {
                 lock_escalation: LockEscalation::default(),
                 full_text: None,
                 view_of: Vec::new(),
+                queue: false,
                 next_column_id: 1,
                 next_ordinal: 0,
                 created: now,

@@ -532,6 +532,7 @@ fn new_history(
         lock_escalation: LockEscalation::default(),
         full_text: None,
         view_of: Vec::new(),
+        queue: false,
         ..table.clone()
     })
 }

@@ -175,6 +175,8 @@ pub struct Engine {
     pub full_text_bell: crate::capture::Bell,
     /// Wakes who gathers for Query Stores.
     pub query_store_bell: crate::capture::Bell,
+    /// Service Broker: who waits, what runs.
+    pub broker: crate::broker::Broker,
     /// Held by who gathers what statements cost. Before a store's memory, and never by who holds that.
     pub(crate) gathering: Mutex<()>,
     /// Rung when the thread that makes audits' records durable shall end.
@@ -224,6 +226,7 @@ impl Engine {
             capture_bell: crate::capture::Bell::default(),
             full_text_bell: crate::capture::Bell::default(),
             query_store_bell: crate::capture::Bell::default(),
+            broker: crate::broker::Broker::default(),
             gathering: Mutex::default(),
             audit_bell: crate::capture::Bell::default(),
             query_stores: AtomicBool::new(false),

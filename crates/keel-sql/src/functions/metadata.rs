@@ -111,6 +111,7 @@ fn id_of(named: &Named) -> ObjectId {
         Named::Synonym(s) => s.object_id,
         Named::Sequence(s) => s.object_id,
         Named::Policy(p) => p.object_id,
+        Named::Queue(q) => q.object_id,
         Named::Constraint(_, id) => *id,
     }
 }

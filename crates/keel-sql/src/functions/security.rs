@@ -209,6 +209,7 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
                 Named::Synonym(s) => s.object_id,
                 Named::Sequence(s) => s.object_id,
                 Named::Policy(p) => p.object_id,
+                Named::Queue(q) => q.object_id,
                 _ => return Ok(Value::Null),
             })
         }

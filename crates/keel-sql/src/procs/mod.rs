@@ -86,6 +86,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_keel_remove_node", hadr::sp_keel_remove_node),
     p("sp_keel_validate_cluster", hadr::sp_keel_validate_cluster),
     p("sp_keel_wait_for_lsn", hadr::sp_keel_wait_for_lsn),
+    p("sp_keel_broker_turn", crate::broker::sp_keel_broker_turn),
     p("sp_keel_fulltext_wait", crate::full_text::sp_keel_fulltext_wait),
     p("sp_query_store_clear_hints", query_store::sp_query_store_clear_hints),
     p("sp_query_store_clear_message_queues", query_store::sp_query_store_clear_message_queues),

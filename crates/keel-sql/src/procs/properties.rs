@@ -121,6 +121,7 @@ fn id_of(named: &Named) -> Option<i32> {
         Named::Synonym(s) => s.object_id,
         Named::Sequence(s) => s.object_id,
         Named::Policy(p) => p.object_id,
+        Named::Queue(q) => q.object_id,
         Named::Constraint(..) => return None,
     })
 }

@@ -140,6 +140,14 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             p.name = new.to_owned();
             runner.put(&entry, CatalogObject::Policy(Arc::new(p)))
         }
+        Named::Queue(q) => {
+            if taken(q.schema_id) {
+                return Err(exists());
+            }
+            let mut q = (*q).clone();
+            q.name = new.to_owned();
+            runner.put(&entry, CatalogObject::Queue(Arc::new(q)))
+        }
         Named::Constraint(t, id) => {
             let mut t = (*t).clone();
             t.indexes.iter_mut().filter(|i| i.constraint_id == id).for_each(|i| i.name = new.to_owned());

@@ -342,6 +342,7 @@ impl Lower<'_> {
             | StatementKind::RaisError(_)
             | StatementKind::Throw(_)
             | StatementKind::WaitFor(_)
+            | StatementKind::Conversation(_)
             | StatementKind::CreateTable(_)
             | StatementKind::AlterTable(_)
             | StatementKind::DeclareCursor(_) => s.span.end,
@@ -431,6 +432,10 @@ impl Lower<'_> {
             StatementKind::Fetch(f) => Op::Fetch(Box::new(self.fetch(f)?)),
             StatementKind::Use(name) => Op::Use(name.text.clone()),
             StatementKind::SetOption(o) => Op::Set(Box::new(set_option(o))),
+            StatementKind::Conversation(c) => {
+                let plan = crate::broker::Plan::of(c, s.span, &|variable| self.slot(variable))?;
+                Op::Converse(Box::new(plan))
+            }
             _ => Op::Statement(Box::new(s.clone())),
         })
     }

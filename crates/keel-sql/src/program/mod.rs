@@ -327,6 +327,8 @@ pub enum Op {
     Use(SmolStr),
     /// SET of session options.
     Set(Box<SetOp>),
+    /// BEGIN DIALOG, SEND, RECEIVE and their kin.
+    Converse(Box<crate::broker::Plan>),
     /// Everything that changes definitions or administers: interpreted from the tree.
     Statement(Box<ast::Statement>),
 }

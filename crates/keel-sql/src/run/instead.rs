@@ -176,6 +176,7 @@ fn view_shape(
         lock_escalation: LockEscalation::default(),
         full_text: None,
         view_of: Vec::new(),
+        queue: false,
         created: 0,
         modified: 0,
     }))

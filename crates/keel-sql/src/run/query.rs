@@ -543,6 +543,30 @@ impl Runner<'_> {
     }
 }
 
+impl Runner<'_> {
+    /// Hands messages that were taken from a queue to the SELECT or INSERT of their RECEIVE; says how many rows that were.
+    pub(crate) fn over_captured(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        unit: &Unit,
+        rows: RowSet,
+        returns: bool,
+    ) -> Result<u64> {
+        self.info.captured.borrow_mut().push(rows);
+        let outcome = self.locked_unit(program, frame, unit).and_then(|compiled| {
+            let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
+            if returns {
+                self.may_return_results()?;
+                self.sink.columns(&compiled.columns);
+            }
+            self.run_plan(plan, frame, None)
+        });
+        self.info.captured.borrow_mut().pop();
+        outcome.map(|run| run.rows)
+    }
+}
+
 impl Dependencies {
     /// Whether other sessions can use what was compiled against these.
     #[must_use]

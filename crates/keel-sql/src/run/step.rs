@@ -76,6 +76,7 @@ impl Runner<'_> {
             Op::RaisError(r) => self.raise_error(program, frame, r)?,
             Op::Throw(t) => self.throw(program, frame, t.as_deref())?,
             Op::WaitFor(e, until) => self.wait_for(program, frame, e, *until)?,
+            Op::Converse(plan) => self.converse(program, frame, plan)?,
             Op::Begin(name, mark, distributed) => {
                 self.begin(frame, name.as_ref(), mark.as_ref(), *distributed)?;
             }

@@ -506,6 +506,7 @@ impl BindScope for Scope<'_> {
         }
         match self.resolve(name) {
             Some((_, Named::Table(table))) => Some(ObjectRef::Table(table)),
+            Some((_, Named::Queue(queue))) => Some(ObjectRef::Table(Arc::clone(&queue.rows))),
             Some((_, Named::Module(module))) if module.kind == ModuleKind::View => {
                 Some(ObjectRef::Module(module))
             }

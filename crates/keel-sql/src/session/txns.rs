@@ -38,6 +38,8 @@ pub struct TxnSet {
     asked_to_delay: bool,
     /// Statements that change rows and are not done, outermost first.
     statements: Vec<Statement>,
+    /// Queues of Service Broker that it has sent to or received from.
+    pub broker: crate::broker::Touched,
 }
 
 struct Statement {
@@ -151,6 +153,7 @@ impl TxnSet {
             log_mark: None,
             asked_to_delay: false,
             statements: Vec::new(),
+            broker: crate::broker::Touched::default(),
         }
     }
 
@@ -305,6 +308,15 @@ impl TxnSet {
             }
         }
         self.points.retain(|_| false);
+        self.tell_broker(false);
+    }
+
+    /// Those hear of its end who wait for messages, or for the conversations that it had locked.
+    pub fn tell_broker(&mut self, committed: bool) {
+        if self.broker.any() {
+            let touched = std::mem::take(&mut self.broker);
+            self.engine.end_conversing(touched, committed);
+        }
     }
 
     /// Ends transactions that have only read.

@@ -139,6 +139,16 @@ impl Runner<'_> {
             }
             S::Governor(g) => governor_event(g),
             S::Audit(a) => audit_event(a, &here),
+            S::Broker(b) => {
+                let (verb, class, name) = crate::broker::named_by(b);
+                match class == "QUEUE" {
+                    true => self.object_event(program, verb, class, &name),
+                    false => {
+                        let event = within(&format!("{verb}_{}", class.replace(' ', "_")));
+                        event.map(|e| e.object(&name.name.text, class))
+                    }
+                }
+            }
             S::Drop(d) if d.class == DropClass::MasterKey => within("DROP_MASTER_KEY"),
             S::Drop(d) => return d.names.iter().filter_map(|n| self.dropped(program, &here, d, n)).collect(),
             _ => None,
@@ -483,6 +493,7 @@ fn schema_of(named: &Named) -> i32 {
         Named::Synonym(s) => s.schema_id,
         Named::Sequence(s) => s.schema_id,
         Named::Policy(p) => p.schema_id,
+        Named::Queue(q) => q.schema_id,
     }
 }
 
@@ -498,6 +509,7 @@ pub(crate) fn described(named: &Named) -> (i32, String, &'static str) {
         Named::Synonym(s) => s.name.clone(),
         Named::Sequence(s) => s.name.clone(),
         Named::Policy(p) => p.name.clone(),
+        Named::Queue(q) => q.name.clone(),
     };
     (schema_of(named), name, kind_of(named))
 }
@@ -511,6 +523,7 @@ fn kind_of(named: &Named) -> &'static str {
         Named::Synonym(_) => "SYNONYM",
         Named::Sequence(_) => "SEQUENCE",
         Named::Policy(_) => "SECURITY POLICY",
+        Named::Queue(_) => "QUEUE",
     }
 }
 

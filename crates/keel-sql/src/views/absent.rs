@@ -1,6 +1,6 @@
 //! Views over what this server does not have, which administrators' scripts read beside all others: column stores, tables in
 //! memory, SQL trace, missing indexes, plans as XML,
-//! service broker, encryption, clusters of the operating system. They have the product's columns and no rows.
+//! priorities and remote bindings of service broker, encryption, clusters of the operating system. They have the product's columns and no rows.
 
 use super::{
     BIG, BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext,
@@ -189,43 +189,13 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("rows_sampled", BIG), ("steps", INT), ("unfiltered_rows", BIG), ("modification_counter", BIG),
     ]),
     // ---- service broker ----
-    none("service_message_types", &[
-        ("name", NAME), ("message_type_id", INT), ("principal_id", INT), ("validation", SqlType::Char(2)), ("validation_desc", N60),
-        ("xml_collection_id", INT),
-    ]),
-    none("service_contracts", &[("name", NAME), ("service_contract_id", INT), ("principal_id", INT)]),
-    none("service_contract_message_usages", &[
-        ("service_contract_id", INT), ("message_type_id", INT), ("is_sent_by_initiator", BIT), ("is_sent_by_target", BIT),
-    ]),
-    none("service_contract_usages", &[("service_id", INT), ("service_contract_id", INT)]),
-    none("service_queue_usages", &[("service_id", INT), ("service_queue_id", INT)]),
     none("conversation_priorities", &[
         ("priority_id", INT), ("name", NAME), ("service_contract_id", INT), ("local_service_id", INT), ("remote_service_name", N256),
         ("priority", TINY),
     ]),
-    none("conversation_groups", &[("conversation_group_id", GUID), ("service_id", INT), ("is_system", BIT)]),
-    none("routes", &[
-        ("name", NAME), ("route_id", INT), ("principal_id", INT), ("remote_service_name", N256), ("broker_instance", NAME),
-        ("lifetime", DATE), ("address", N256), ("mirror_address", N256),
-    ]),
     none("remote_service_bindings", &[
         ("name", NAME), ("remote_service_binding_id", INT), ("principal_id", INT), ("remote_service_name", N256),
         ("service_contract_id", INT), ("remote_principal_id", INT), ("is_anonymous_on", BIT),
-    ]),
-    none("conversation_endpoints", &[
-        ("conversation_handle", GUID), ("conversation_id", GUID), ("is_initiator", BIT), ("service_contract_id", INT),
-        ("conversation_group_id", GUID), ("service_id", INT), ("lifetime", DATE), ("state", SqlType::Char(2)), ("state_desc", N60),
-        ("far_service", N256), ("far_broker_instance", NAME), ("principal_id", INT), ("far_principal_id", INT),
-        ("outbound_session_key_identifier", GUID), ("inbound_session_key_identifier", GUID), ("security_timestamp", DATE),
-        ("dialog_timer", DATE), ("send_sequence", BIG), ("last_send_tran_id", SqlType::Binary(6)), ("end_dialog_sequence", BIG),
-        ("receive_sequence", BIG), ("receive_sequence_frag", INT), ("system_sequence", BIG), ("first_out_of_order_sequence", BIG),
-        ("last_out_of_order_sequence", BIG), ("last_out_of_order_frag", INT), ("is_system", BIT), ("priority", TINY),
-    ]),
-    none("transmission_queue", &[
-        ("conversation_handle", GUID), ("to_service_name", N256), ("to_broker_instance", NAME), ("from_service_name", N256),
-        ("service_contract_name", N256), ("enqueue_time", DATE), ("message_sequence_number", BIG), ("message_type_name", N256),
-        ("is_conversation_error", BIT), ("is_end_of_dialog", BIT), ("message_body", SqlType::VarBinary(Length::Max)),
-        ("transmission_status", SqlType::NVarChar(Length::Limited(4000))), ("priority", TINY),
     ]),
     // ---- encryption, modules from outside ----
     none("extended_procedures", &[

@@ -5,7 +5,6 @@ use super::{BIG, BIT, Column, DATE, DESC, INT, NAME, SID, SMALL, SystemView, TEX
 use keel_types::{Length, SqlType, Value};
 
 const N256: SqlType = SqlType::NVarChar(Length::Limited(256));
-const N776: SqlType = SqlType::NVarChar(Length::Limited(776));
 
 #[rustfmt::skip]
 const EVENT_NOTIFICATION: &[Column] = &[
@@ -32,15 +31,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("key_path", SqlType::NVarChar(Length::Limited(4000))), ("allow_enclave_computations", BIT), ("signature", SqlType::VarBinary(Length::Max)),
     ]),
     none("column_encryption_keys", &[("name", NAME), ("column_encryption_key_id", INT), ("create_date", DATE), ("modify_date", DATE)]),
-    none("service_queues", &[
-        ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT),
-        ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT),
-        ("is_published", BIT), ("is_schema_published", BIT), ("max_readers", SMALL),
-        ("activation_procedure", N776), ("execute_as_principal_id", INT), ("is_activation_enabled", BIT),
-        ("is_receive_enabled", BIT), ("is_enqueue_enabled", BIT), ("is_retention_enabled", BIT),
-        ("is_poison_message_handling_enabled", BIT),
-    ]),
-    none("services", &[("name", NAME), ("service_id", INT), ("principal_id", INT), ("service_queue_id", INT)]),
     none("external_tables", &[
         ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT),
         ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT),
@@ -66,10 +56,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("plan_guides", &[
         ("plan_guide_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE), ("is_disabled", BIT), ("query_text", TEXT),
         ("scope_type", TINY), ("scope_type_desc", DESC), ("scope_object_id", INT), ("scope_batch", TEXT), ("parameters", TEXT), ("hints", TEXT),
-    ]),
-    none("dm_broker_activated_tasks", &[
-        ("spid", INT), ("database_id", SMALL), ("queue_id", INT), ("procedure_name", SqlType::NVarChar(Length::Limited(650))),
-        ("execute_as", INT),
     ]),
     none("dm_db_missing_index_details", &[
         ("index_handle", INT), ("database_id", SMALL), ("object_id", INT), ("equality_columns", TEXT), ("inequality_columns", TEXT),

@@ -343,8 +343,8 @@ fn database(
         no(),
         no(),
         no(),
-        Value::Guid([0; 16]),
-        flag("BROKER"),
+        Value::Guid(d.broker_id()),
+        bit(d.has_broker()),
     ]);
     row.extend([
         int(wait),

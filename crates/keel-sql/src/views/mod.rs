@@ -8,6 +8,7 @@ mod absent;
 mod agent;
 mod audit;
 mod backups;
+mod broker;
 mod bulk;
 mod capture;
 mod changes;
@@ -176,7 +177,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 54] {
+fn groups() -> [&'static [SystemView]; 55] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -227,6 +228,7 @@ fn groups() -> [&'static [SystemView]; 54] {
         bulk::VIEWS,
         triggers::VIEWS,
         agent::VIEWS,
+        broker::VIEWS,
         capture::VIEWS,
         full_text::VIEWS,
         changes::VIEWS,

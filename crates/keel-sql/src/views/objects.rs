@@ -256,6 +256,7 @@ pub(super) fn describe(kind: &str) -> &'static str {
         "SN" => "SYNONYM",
         "SO" => "SEQUENCE_OBJECT",
         "SP" => "SECURITY_POLICY",
+        "SQ" => "SERVICE_QUEUE",
         "S" => "SYSTEM_TABLE",
         _ => "",
     }

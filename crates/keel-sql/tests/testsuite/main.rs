@@ -2,6 +2,7 @@
 
 mod audits;
 mod background;
+mod broker;
 mod bulk_insert;
 mod change_data_capture;
 mod change_tracking;

@@ -535,6 +535,7 @@ impl Session {
             lock_escalation: Default::default(),
             full_text: None,
             view_of: Vec::new(),
+            queue: false,
             next_column_id: 1,
             next_ordinal: 0,
             created: 0,

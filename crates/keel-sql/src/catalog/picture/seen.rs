@@ -43,6 +43,7 @@ impl Picture {
             token.is_some_and(verdict)
         });
         seen.see_xml_collections(token, self);
+        seen.see_broker(|on| token.is_some_and(|token| self.sees_of_broker(token, on)));
         seen.modules.retain(|id, module| match module.kind {
             ModuleKind::Procedure => sees(*id, ON_MODULES),
             ModuleKind::ScalarFunction => sees(*id, ON_FUNCTIONS),
@@ -59,6 +60,17 @@ impl Picture {
         let texts = |module: &ModuleDef| if module.parent == 0 { module.object_id } else { module.parent };
         seen.hidden_texts = seen.modules.values().filter(|m| !reads(texts(m))).map(|m| m.object_id).collect();
         seen
+    }
+
+    /// Whether a user sees an object of the broker.
+    fn sees_of_broker(&self, token: &Token, on: SecurableRef) -> bool {
+        let own = match on {
+            SecurableRef::Object(_) => &["RECEIVE", "SELECT", "REFERENCES"][..],
+            SecurableRef::Service(_) => &["SEND"],
+            _ => &["REFERENCES"],
+        };
+        let permits = |name: &&str| self.permits(token, name, on) == Verdict::Allowed;
+        ON_ALL.iter().chain(own).any(permits)
     }
 
     /// Whether a user sees an object on which they may have permissions of its kind.

@@ -221,6 +221,7 @@ impl Runner<'_> {
             lock_escalation: LockEscalation::default(),
             full_text: None,
             view_of: view_of.into_iter().collect(),
+            queue: false,
             created: now,
             modified: now,
         })

@@ -55,7 +55,8 @@ impl TxnSet {
         let captured = self.open.iter().any(Open::captures);
         let asked_to_delay = std::mem::take(&mut self.asked_to_delay);
         let queued = self.open.iter().any(Open::queues);
-        let later = later && self.may_wait_later();
+        // Who hears of it looks at once, and must see it.
+        let later = later && !self.broker.any() && self.may_wait_later();
         self.end_statements();
         let mut outside = match self.links.take_branches() {
             Ok(outside) => outside,
@@ -113,6 +114,7 @@ impl TxnSet {
                 doing.failed.get_or_insert(e);
             }
         }
+        self.tell_broker(doing.failed.is_none());
         if captured {
             self.engine.capture_bell.ring();
         }
