@@ -1,4 +1,7 @@
 -- A conversation from its beginning to its end.
+create database talk
+GO
+use talk
 create message type request validation = well_formed_xml
 create message type answer validation = none
 create message type empty_one validation = empty
@@ -11,7 +14,7 @@ GO
 declare @h uniqueidentifier
 begin dialog conversation @h from service asker to service 'answerer' on contract work with encryption = off
 select state, state_desc, is_initiator, far_service, send_sequence from sys.conversation_endpoints
-;send on conversation @h message type request (N'<a>1</a>')
+;send on conversation @h message type request ('<a>1</a>')
 ;send on conversation @h message type request (cast('<b/>' as xml));
 send on conversation @h message type empty_one
 select is_initiator, state, send_sequence, receive_sequence, far_service from sys.conversation_endpoints order by is_initiator desc
@@ -42,7 +45,7 @@ end conversation @t
 select is_initiator, state, state_desc from sys.conversation_endpoints
 declare @i uniqueidentifier = (select conversation_handle from sys.conversation_endpoints)
 begin try
-  ;send on conversation @i message type request (N'<late/>')
+  ;send on conversation @i message type request ('<late/>')
 end try
 begin catch
   select error_number() as n, error_message() as m
@@ -55,7 +58,7 @@ GO
 -- an end with an error
 declare @h uniqueidentifier, @t uniqueidentifier
 begin dialog @h from service asker to service 'answerer', 'current database' on contract work
-;send on conversation @h message type request (N'<a/>')
+;send on conversation @h message type request ('<a/>')
 receive @t = conversation_handle from answers
 end conversation @t with error = 42 description = 'no & <never>'
 receive message_type_name, message_type_id, validation, cast(message_body as xml) as body from asks
@@ -66,10 +69,10 @@ GO
 -- clean-up tells nobody, and who sends then fails
 declare @h uniqueidentifier, @t uniqueidentifier
 begin dialog @h from service asker to service 'answerer' on contract work
-;send on conversation @h message type request (N'<a/>')
+;send on conversation @h message type request ('<a/>')
 receive @t = conversation_handle from answers
 end conversation @t with cleanup
-;send on conversation @h message type request (N'<a/>')
+;send on conversation @h message type request ('<a/>')
 receive message_type_name, cast(message_body as xml) as body from asks
 end conversation @h with cleanup
 select count(*) as endpoints from sys.conversation_endpoints
@@ -87,21 +90,21 @@ GO
 declare @h uniqueidentifier
 begin dialog @h from service asker to service 'answerer' on contract work with lifetime = 0
 GO
-declare @h uniqueidentifier, @g uniqueidentifier = newid()
+declare @h uniqueidentifier, @g uniqueidentifier = '00000000-0000-0000-0000-000000000002'
 begin dialog @h from service asker to service 'answerer' on contract work with related_conversation = @g
 GO
 declare @h uniqueidentifier
-;send on conversation @h message type request (N'<a/>')
+;send on conversation @h message type request ('<a/>')
 GO
 declare @h uniqueidentifier = '00000000-0000-0000-0000-000000000001'
-;send on conversation @h message type request (N'<a/>')
+;send on conversation @h message type request ('<a/>')
 GO
 declare @h uniqueidentifier = '00000000-0000-0000-0000-000000000001'
 end conversation @h
 GO
 declare @h uniqueidentifier
 begin dialog @h from service asker to service 'answerer' on contract work
-begin try send on conversation @h message type request (N'<a>') end try begin catch print error_message() end catch
+begin try send on conversation @h message type request ('<a>') end try begin catch print error_message() end catch
 begin try send on conversation @h message type answer (N'x') end try begin catch print error_message() end catch
 begin try send on conversation @h message type [DEFAULT] (N'x') end try begin catch print error_message() end catch
 begin try send on conversation @h message type nothing (N'x') end try begin catch print error_message() end catch
@@ -125,7 +128,7 @@ GO
 create service deaf on queue answers
 declare @h uniqueidentifier
 begin dialog @h from service asker to service 'deaf' on contract work
-;send on conversation @h message type request (N'<a/>')
+;send on conversation @h message type request ('<a/>')
 receive message_type_name, cast(message_body as xml) as body from asks
 end conversation @h
 drop service deaf
@@ -154,18 +157,22 @@ end conversation @b with cleanup
 end conversation @c with cleanup
 GO
 -- retention keeps what was received and sent
-alter queue both with retention = on
+create queue keeps with retention = on
+create service keeper on queue keeps ([DEFAULT])
 declare @a uniqueidentifier
-begin dialog @a from service alone to service 'alone'
+begin dialog @a from service keeper to service 'keeper'
 ;send on conversation @a ('kept')
-receive cast(message_body as varchar(9)) as body from both
-select status, cast(message_body as varchar(9)) as body from both order by status
-receive * from both
+receive cast(message_body as varchar(9)) as body from keeps
+select status, cast(message_body as varchar(9)) as body from keeps order by status
+receive message_body from keeps
 end conversation @a
-select status, message_type_name from both order by status
+select status, message_type_name from keeps order by status
 GO
 -- dropping a service ends its conversations
 drop service alone
 select count(*) as endpoints from sys.conversation_endpoints where far_service = 'alone'
 drop queue both
+GO
+use master
+drop database talk
 GO

@@ -55,7 +55,7 @@ select count(*) as waiting from sys.transmission_queue
 select replace(replace(transmission_status, user_id('u'), 'U'), db_id(), 'D') as status from sys.transmission_queue
 grant send on service::s to u
 exec sp_keel_broker_turn
-receive service_name, cast(message_body as varchar(9)) as body from q
+;receive service_name, cast(message_body as varchar(9)) as body from q
 select class_desc, permission_name, state_desc from sys.database_permissions where grantee_principal_id = user_id('u') and class <> 0 order by 2
 select has_perms_by_name('q', 'OBJECT', 'RECEIVE') as receive
 GO

@@ -1,6 +1,16 @@
 -- Transactions, the locks of groups, waiting.
+create database talk
+GO
+use talk
 create queue q
 create service s on queue q ([DEFAULT])
+GO
+-- session a:
+use talk
+-- session b:
+use talk
+-- session c:
+use talk
 GO
 create procedure ask @body varchar(20), @of uniqueidentifier = null as
 begin
@@ -14,9 +24,9 @@ begin tran; exec ask 'never'; rollback
 select count(*) as n from q; select count(*) as n from sys.conversation_endpoints
 exec ask 'first'; exec ask 'second'; exec ask 'third'
 begin tran
-receive top (1) cast(message_body as varchar(20)) as body from q
+;receive top (1) cast(message_body as varchar(20)) as body from q
 rollback
-receive top (1) cast(message_body as varchar(20)) as body from q
+;receive top (1) cast(message_body as varchar(20)) as body from q
 GO
 -- a statement that fails takes nothing
 begin try
@@ -89,7 +99,7 @@ select message_sequence_number as n from sys.transmission_queue
 alter queue q with status = on
 exec sp_keel_broker_turn
 select count(*) as waiting from sys.transmission_queue
-receive message_sequence_number, cast(message_body as varchar(20)) as body from q
+;receive message_sequence_number, cast(message_body as varchar(20)) as body from q
 GO
 -- five receivers in a row that roll back switch a queue off
 exec ask 'poison'
@@ -111,7 +121,7 @@ begin tran; receive message_sequence_number as n from q; rollback
 begin tran; receive message_sequence_number as n from q; rollback
 begin tran; receive message_sequence_number as n from q; rollback
 select is_receive_enabled from sys.service_queues where name = 'q'
-receive cast(message_body as varchar(20)) as body from q
+;receive cast(message_body as varchar(20)) as body from q
 GO
 -- a service that is not there yet, and a broker that is switched off
 declare @h uniqueidentifier
@@ -122,7 +132,7 @@ exec sp_keel_broker_turn
 create service late on queue q ([DEFAULT])
 exec sp_keel_broker_turn
 select count(*) as waiting from sys.transmission_queue
-receive service_name, cast(message_body as varchar(20)) as body from q
+;receive service_name, cast(message_body as varchar(20)) as body from q
 end conversation @h
 GO
 create database apart
@@ -131,17 +141,17 @@ use apart
 create queue q
 create service far on queue q ([DEFAULT])
 GO
-use master
+use talk
 declare @h uniqueidentifier
 begin dialog @h from service s to service 'far' with encryption = off;
 send on conversation @h ('hello')
 select replace(transmission_status, db_id('apart'), 'N') as status from sys.transmission_queue
 GO
-alter database master set trustworthy on
+alter database talk set trustworthy on
 GO
 exec sp_keel_broker_turn
 select count(*) as waiting from sys.transmission_queue
-receive cast(message_body as varchar(20)) as body from apart.dbo.q
+;receive cast(message_body as varchar(20)) as body from apart.dbo.q
 GO
 alter database apart set disable_broker
 GO
@@ -154,7 +164,7 @@ select state, state_desc from sys.conversation_endpoints where far_service = 'fa
 alter database apart set enable_broker
 exec sp_keel_broker_turn
 select count(*) as endpoints from sys.conversation_endpoints where far_service = 'far'
-receive message_type_name, cast(message_body as varchar(20)) as body from apart.dbo.q
+;receive message_type_name, cast(message_body as varchar(20)) as body from apart.dbo.q
 GO
 -- both databases or none
 begin tran
@@ -176,7 +186,7 @@ begin try begin conversation timer (@h) timeout = 500 end try begin catch print 
 begin conversation timer (@h) timeout = 1
 waitfor delay '00:00:01.100'
 exec sp_keel_broker_turn
-receive message_type_name, validation, message_body from q where conversation_handle = @h
+;receive message_type_name, validation, message_body from q where conversation_handle = @h
 select dialog_timer from sys.conversation_endpoints where conversation_handle = @h
 end conversation @h
 begin dialog @h from service s to service 's' with lifetime = 1;
@@ -184,6 +194,6 @@ send on conversation @h ('short')
 waitfor delay '00:00:01.100'
 exec sp_keel_broker_turn
 select message_type_name, cast(message_body as varchar(9)) as body from q where message_type_name = 'DEFAULT'
-receive message_type_name, cast(message_body as xml) as body from q where conversation_handle = @h
+;receive message_type_name, cast(message_body as xml) as body from q where conversation_handle = @h
 end conversation @h
 GO

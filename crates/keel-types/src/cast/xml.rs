@@ -53,13 +53,15 @@ pub(super) fn from_wide(value: &Value, cast: &Cast) -> Result<Value> {
     }
 }
 
-/// Bytes are UTF-16 behind its byte order mark, else UTF-8.
+/// Bytes are UTF-16 behind its byte order mark or where they begin as such text does, else UTF-8.
 pub(super) fn from_bytes(value: &Value, cast: &Cast) -> Result<Value> {
     let text = match value {
         Value::Null => return Ok(Value::Null),
         Value::Bytes(b) => match &**b {
             [0xFF, 0xFE, rest @ ..] => encoding_rs::UTF_16LE.decode_without_bom_handling(rest).0.into_owned(),
             [0xFE, 0xFF, rest @ ..] => encoding_rs::UTF_16BE.decode_without_bom_handling(rest).0.into_owned(),
+            // National text as it is stored: no document has a zero in UTF-8.
+            bytes @ [_, 0, ..] => encoding_rs::UTF_16LE.decode_without_bom_handling(bytes).0.into_owned(),
             bytes => encoding_rs::UTF_8.decode_with_bom_removal(bytes).0.into_owned(),
         },
         _ => return Err(mismatch(value, cast)),
