@@ -199,6 +199,8 @@ fn spaced(name: &str) -> String {
         "GOVERNOR" => "RESOURCE POOL, WORKLOAD GROUP, RESOURCE GOVERNOR".into(),
         "AVAILABILITY GROUP" | "CREDENTIAL" | "ENDPOINT" => format!("CREATE, ALTER, DROP {out}"),
         "KEY" => "MASTER KEY, CERTIFICATE, ASYMMETRIC and SYMMETRIC KEY".to_owned(),
+        "BROKER" => "CREATE, ALTER, DROP MESSAGE TYPE, CONTRACT, QUEUE, SERVICE, ROUTE".to_owned(),
+        "CONVERSATION" => "BEGIN DIALOG, SEND, RECEIVE and other statements of conversations".to_owned(),
         "DROP" => "DROP of other objects".into(),
         "LABEL" => "label:".into(),
         "TRUNCATE" => "TRUNCATE TABLE".into(),

@@ -170,6 +170,11 @@ impl Runner<'_> {
             let _ = Database::remove(self.info.engine.instance(), &dir);
             return Err(e);
         }
+        if options.leaves == Restoring::No
+            && let Some(entry) = self.info.find_database(name)
+        {
+            self.keep_one_broker(&entry)?;
+        }
         self.say_restored(name, &found, options, started)
     }
 
@@ -340,15 +345,7 @@ impl Runner<'_> {
         if entry.store.role() != Role::Standalone {
             complete(&entry.store).map_err(|e| crate::map::db_error(e, &entry.name()))?;
         }
-        // Who sends to its broker means the one that is there.
-        let id = entry.broker_id();
-        let same = |d: &Arc<DatabaseEntry>| d.id != entry.id && d.broker_id() == id;
-        if self.info.engine.databases().iter().any(same) {
-            entry.change_settings(|settings| {
-                settings.flags.insert(crate::broker::ENABLED.to_owned(), false);
-                Ok(())
-            })?;
-        }
+        self.keep_one_broker(entry)?;
         let chain = entry.log_chain();
         if chain.is_some() || entry.differential_base().is_some() {
             entry.change_settings(|settings| {
@@ -359,6 +356,19 @@ impl Runner<'_> {
             })?;
         }
         self.info.engine.set_restoring(entry, Restoring::No)
+    }
+
+    /// Switches the broker off of a database that was restored where another has the same: who sends to it means the one that is there.
+    fn keep_one_broker(&self, entry: &DatabaseEntry) -> Result<()> {
+        let id = entry.broker_id();
+        let same = |d: &Arc<DatabaseEntry>| d.id != entry.id && d.broker_id() == id;
+        if !self.info.engine.databases().iter().any(same) {
+            return Ok(());
+        }
+        entry.change_settings(|settings| {
+            settings.flags.insert(crate::broker::ENABLED.to_owned(), false);
+            Ok(())
+        })
     }
 
     /// Whether a database of that name may make room.

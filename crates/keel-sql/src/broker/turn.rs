@@ -67,10 +67,17 @@ impl Monitor {
     /// One turn. Gives the procedures that start now, and what went wrong.
     pub fn turn(&mut self) -> (Vec<Activation>, Vec<SqlError>) {
         let mut all = self.engine.broker.was_stirred();
+        let now = Instant::now();
+        for (_, watched) in self.engine.broker.queues() {
+            watched.with(|seen| {
+                if seen.again.is_some_and(|at| at <= now) {
+                    (seen.again, seen.look) = (None, true);
+                }
+            });
+        }
         let mut carried = Vec::new();
         for entry in self.engine.databases() {
             if !entry.carries_conversations() || !entry.picture().has_queues() {
-                self.databases.remove(&entry.id);
                 continue;
             }
             let version = entry.version();
@@ -79,6 +86,8 @@ impl Monitor {
             all |= known.is_none_or(|known| known.version != version);
             carried.push((entry, version));
         }
+        // What is dropped, or carried on elsewhere, is nobody's to wait for.
+        self.databases.retain(|id, _| carried.iter().any(|(entry, _)| entry.id == *id));
         let (mut started, mut failed) = (Vec::new(), Vec::new());
         for (entry, version) in carried {
             let (now, utc) = (Instant::now(), self.engine.now_utc());
@@ -152,14 +161,7 @@ impl Monitor {
         }
         let watched = self.engine.broker.queue(id);
         let now = Instant::now();
-        let wanted = watched.with(|seen| {
-            let due = seen.again.is_some_and(|at| at <= now);
-            if due {
-                seen.again = None;
-            }
-            std::mem::take(&mut seen.look) || due || look
-        });
-        if !wanted {
+        if !watched.with(|seen| std::mem::take(&mut seen.look) || look) {
             return Ok(None);
         }
         let mut txn = entry.store.begin(Isolation::ReadCommitted);
