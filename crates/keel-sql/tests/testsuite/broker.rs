@@ -247,3 +247,19 @@ fn a_timer_sends_without_anybody() {
     assert_eq!(value(&mut sa, came), "late");
     courier.stop();
 }
+
+#[test]
+fn it_rests_when_what_it_waited_for_is_gone() {
+    let engine = server();
+    let mut sa = connect(&engine);
+    well(&mut sa, MADE);
+    well(&mut sa, OBJECTS);
+    let waits = "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE asker TO SERVICE 'late'; SEND ON CONVERSATION @h ('x')";
+    well(&mut sa, waits);
+    let mut monitor = Monitor::new(&engine);
+    assert!(monitor.turn().1.is_empty());
+    assert!(monitor.rest().is_some());
+    well(&mut sa, "USE master; DROP DATABASE shop");
+    assert!(monitor.turn().1.is_empty());
+    assert_eq!(monitor.rest(), None);
+}
