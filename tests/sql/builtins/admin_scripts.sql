@@ -33,7 +33,6 @@ alter role readers add member clerks
 alter role clerks add member joe
 alter server role dbcreator add member joe
 go
-select name, type, usage, principal_id from sys.login_token order by principal_id
 execute as login = 'joe'
 select name, type, usage from sys.login_token order by name
 select name, type, usage, case when principal_id = user_id(name) then 'it' end as number from sys.user_token order by name
@@ -47,7 +46,9 @@ go
 -- A login is made anew: its user is an orphan, until it is told whose it is.
 drop login joe
 create login joe with password = 'It''s a Passw0rd!'
-exec sp_change_users_login 'Report'
+create table #lost (name sysname, sid varbinary(85))
+insert #lost exec sp_change_users_login 'Report'
+select name from #lost
 go
 exec sp_change_users_login 'Auto_Fix', 'joe'
 exec sp_change_users_login 'Report'

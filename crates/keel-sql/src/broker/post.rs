@@ -174,7 +174,9 @@ impl Broker {
     /// Ends the procedures that run.
     pub fn stop(&self) {
         for (_, watched) in self.queues() {
-            watched.state.lock().tasks.iter().for_each(|task| task.cancel.cancel());
+            // Who waits for a message is woken under the same lock.
+            let tasks = watched.state.lock().tasks.clone();
+            tasks.iter().for_each(|task| task.cancel.cancel());
         }
     }
 

@@ -79,7 +79,7 @@ impl Runner<'_> {
     /// Begins a new error log, as a start of the server does.
     fn cycle_error_log(&mut self) -> Result<()> {
         if !self.info.identity_now().sysadmin {
-            return Err(errors::no_permission(""));
+            return Err(errors::cannot_dbcc(self.info.login(), "errorlog"));
         }
         let log = &self.info.engine.options().log;
         let failed = |e| SqlError::new(17049, 16, 1, format!("Unable to cycle error log file: {e}"));

@@ -306,7 +306,7 @@ impl Runner<'_> {
         let _ = set.end_statement();
         self.info.transactions_ended.set(ended + 1);
         self.info.forget_catalog_changes();
-        // What cannot be written is there in memory, and the rows of a start are looked at anyway.
+        // It fails only when the log takes no more, and then nothing is committed any more.
         drop(self.info.undo_identity_restarts(0));
         if let Some(temp) = self.info.temp_at_begin.borrow_mut().take() {
             self.info.temp.borrow_mut().restore(temp);
