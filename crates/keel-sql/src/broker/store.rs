@@ -266,8 +266,11 @@ pub(super) fn remove(txn: &mut Transaction, e: &Endpoint) -> Done {
     Ok(())
 }
 
-/// Keys and rows that begin with some bytes, so many at most.
-fn scan(txn: &mut Transaction, prefix: &[u8], most: usize) -> Result<Vec<(Vec<u8>, Vec<u8>)>, TxnError> {
+/// A key and the row under it.
+type Stored = (Vec<u8>, Vec<u8>);
+
+/// Keys that begin with some bytes with their rows, so many at most.
+fn scan(txn: &mut Transaction, prefix: &[u8], most: usize) -> Result<Vec<Stored>, TxnError> {
     let view = txn.view_as(Isolation::ReadCommitted);
     let end = keel_types::key::successor(prefix);
     let end = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
@@ -337,8 +340,8 @@ pub(super) fn delivered(txn: &mut Transaction, waiting: &Waiting) -> Done {
     txn.delete_index(TREE, &waiting_key(&waiting.handle, waiting.sequence))
 }
 
-fn waiting(found: Vec<(Vec<u8>, Vec<u8>)>) -> Vec<Waiting> {
-    let one = |(_, stored): (Vec<u8>, Vec<u8>)| {
+fn waiting(found: Vec<Stored>) -> Vec<Waiting> {
+    let one = |(_, stored): Stored| {
         let body = row::column(&stored, 1).map(Arc::from);
         parsed::<Waiting>(&stored).map(|waiting| Waiting { body, ..waiting })
     };
