@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Everything is rows of the databases that the two services are in: messages are rows of the queue's table ([`keel_query::queue`]), conversations
-//! of a hidden tree ([`store`]). They change in the session's transaction, and go through its log; so crashes, backups and failovers need nothing
+//! of a hidden tree (`store`). They change in the session's transaction, and go through its log; so crashes, backups and failovers need nothing
 //! here. A message is delivered by the transaction that sends it, also into another database: both commit or none. What cannot be delivered then
 //! waits beside its conversation, and all that is sent behind it.
 //!
