@@ -64,6 +64,20 @@ fn follow(primary: &Instance, node: &Instance) {
     );
 }
 
+/// Promotes whichever member takes the role, as a manager does that tries one after the other. 41142 comes from one that was not in
+/// the set, and as long as its log, which a restart has put in question, has not been compared with the others'.
+fn promoted<'a>(members: &[&'a Instance]) -> &'a Instance {
+    let promote = format!("BEGIN TRY {PROMOTE} END TRY BEGIN CATCH PRINT ERROR_NUMBER() END CATCH; {ROLE}");
+    for _ in 0..150 {
+        if let Some(primary) = members.iter().find(|node| node.value(&promote) == "PRIMARY") {
+            return primary;
+        }
+        // The pause is the server's: no client sleeps.
+        let _ = members[0].sql(&["-Q", "WAITFOR DELAY '00:00:00.100'"]);
+    }
+    panic!("nobody leads: {}", members.iter().map(|node| node.log()).collect::<String>());
+}
+
 #[test]
 fn a_cluster_managers_agent_moves_the_role() {
     let (dir, mut nodes) = cluster("external", 3);
@@ -114,11 +128,8 @@ fn a_cluster_managers_agent_moves_the_role() {
     // The old primary starts as a secondary.
     two.start();
     follow(three, two);
-    assert_eq!(
-        two.value("USE shop; SELECT COUNT(*) FROM dbo.t"),
-        "",
-        "without read-only intent it takes nobody"
-    );
+    let said = two.value("USE shop; SELECT COUNT(*) FROM dbo.t");
+    assert!(said.starts_with("Msg 978,"), "without read-only intent it takes nobody: {said}");
 
     // All start anew: nobody leads before he is told to, and a majority is enough.
     [&mut *one, &mut *two, &mut *three].into_iter().for_each(Instance::kill);
@@ -127,10 +138,8 @@ fn a_cluster_managers_agent_moves_the_role() {
         node.until("SELECT COUNT(*) FROM sys.dm_hadr_cluster_members WHERE member_state = 1", "2");
         assert_eq!(node.value(ROLE), "RESOLVING", "{}", node.log());
     }
-    // 41142 as long as its log, which a restart has put in question, has not been compared with the others'.
-    let promoted = format!("BEGIN TRY {PROMOTE} END TRY BEGIN CATCH PRINT ERROR_NUMBER() END CATCH; {ROLE}");
-    two.until(&promoted, "PRIMARY");
-    assert_eq!(two.value("SELECT COUNT(*) FROM shop.dbo.t"), "3");
+    let primary = promoted(&[two, three]);
+    assert_eq!(primary.value("SELECT COUNT(*) FROM shop.dbo.t"), "3");
     nodes.iter_mut().for_each(Instance::kill);
     let _ = std::fs::remove_dir_all(&dir);
 }
