@@ -570,22 +570,6 @@ errors! {
     object_missing(name, database) = 15009, 16, 1, "The object '{name}' does not exist in database '{database}' or is invalid for this operation.";
     /// RAISERROR message number unknown.
     no_user_message(number, severity) = 18054, 16, 1, "Error {number}, severity {severity}, state 1 was raised, but no message with that error number was found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using sp_addmessage.";
-    /// sp_addmessage of a number that is not for users.
-    message_number_low() = 15_040, 16, 1, "User-defined error messages must have an ID greater than 50000.";
-    /// sp_addmessage with another severity than there are.
-    message_severity() = 15_041, 16, 1, "User-defined error messages must have a severity level between 1 and 25.";
-    /// sp_addmessage of a message that is there.
-    message_exists() = 15_043, 16, 1, "You must specify 'REPLACE' to overwrite an existing message.";
-    /// A message, or its text in a language, that is not there.
-    no_message(number) = 15_179, 16, 1, "The message number {number} or specified language version does not exist.";
-    /// sp_addmessage in another language before us_english.
-    us_english_first(language) = 15_279, 16, 1, "You must add the us_english version of this message before you can add the '{language}' version.";
-    /// sp_dropmessage of the us_english text before the others.
-    localized_first() = 15_280, 16, 1, "All localized versions of this message must be dropped before the us_english version can be dropped.";
-    /// sp_addmessage in another language with another severity.
-    other_severity(language, severity) = 15_304, 16, 1, "The severity level of the '{language}' version of this message must be the same as the severity level ({severity}) of the us_english version.";
-    /// A language that is not installed, for a procedure.
-    no_official_language(name) = 15_033, 16, 1, "'{name}' is not a valid official language name.";
     /// RAISERROR severity needs WITH LOG.
     severity_needs_log() = 2754, 16, 1, "Error severity levels greater than 18 can only be specified by members of the sysadmin role, using the WITH LOG option.";
     /// RAISERROR WITH LOG is not for everybody.

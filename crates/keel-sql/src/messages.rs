@@ -6,13 +6,35 @@
 
 use crate::catalog::object_class;
 use crate::engine::Engine;
-use crate::errors;
+use crate::errors::error_functions;
+use keel_types::SqlError;
 use keel_types::datetime::language::Language;
 use keel_types::error::Result;
 use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+type E = Box<SqlError>;
+
+error_functions! {
+    /// sp_addmessage of a number that is not for users.
+    message_number_low() = 15_040, 16, 1, "User-defined error messages must have an ID greater than 50000.";
+    /// sp_addmessage with another severity than there are.
+    message_severity() = 15_041, 16, 1, "User-defined error messages must have a severity level between 1 and 25.";
+    /// sp_addmessage of a message that is there.
+    message_exists() = 15_043, 16, 1, "You must specify 'REPLACE' to overwrite an existing message.";
+    /// A message, or its text in a language, that is not there.
+    no_message(number) = 15_179, 16, 1, "The message number {number} or specified language version does not exist.";
+    /// sp_addmessage in another language before us_english.
+    us_english_first(language) = 15_279, 16, 1, "You must add the us_english version of this message before you can add the '{language}' version.";
+    /// sp_dropmessage of the us_english text before the others.
+    localized_first() = 15_280, 16, 1, "All localized versions of this message must be dropped before the us_english version can be dropped.";
+    /// sp_addmessage in another language with another severity.
+    other_severity(language, severity) = 15_304, 16, 1, "The severity level of the '{language}' version of this message must be the same as the severity level ({severity}) of the us_english version.";
+    /// A language that is not installed, for a procedure.
+    no_official_language(name) = 15_033, 16, 1, "'{name}' is not a valid official language name.";
+}
 
 /// The first number of a user's own message.
 pub const FIRST: i32 = 50_001;
@@ -100,13 +122,13 @@ pub fn with_text(
 ) -> Result<UserMessage> {
     let first = *language == *Language::us_english() || language.messages == Language::us_english().messages;
     let Some(mut message) = old else {
-        return if first { Ok(new) } else { Err(errors::us_english_first(language.alias)) };
+        return if first { Ok(new) } else { Err(us_english_first(language.alias)) };
     };
     if !replace && message.texts.contains_key(&language.messages) {
-        return Err(errors::message_exists());
+        return Err(message_exists());
     }
     if !first && message.severity != new.severity {
-        return Err(errors::other_severity(language.alias, message.severity));
+        return Err(other_severity(language.alias, message.severity));
     }
     message.texts.extend(new.texts);
     if first {
@@ -124,11 +146,11 @@ pub fn without_text(
     number: i32,
     language: Option<&Language>,
 ) -> Result<Option<UserMessage>> {
-    let mut message = old.ok_or_else(|| errors::no_message(number))?;
+    let mut message = old.ok_or_else(|| no_message(number))?;
     let Some(language) = language else { return Ok(None) };
-    message.texts.remove(&language.messages).ok_or_else(|| errors::no_message(number))?;
+    message.texts.remove(&language.messages).ok_or_else(|| no_message(number))?;
     match (language.messages == Language::us_english().messages, message.texts.is_empty()) {
-        (true, false) => Err(errors::localized_first()),
+        (true, false) => Err(localized_first()),
         (_, true) => Ok(None),
         (false, false) => Ok(Some(message)),
     }

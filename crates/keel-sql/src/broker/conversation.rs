@@ -439,35 +439,28 @@ impl Runner<'_> {
             true => Delivery::Waits(String::new()),
             false => self.deliver(entry, e, parcel, Commits::Together)?,
         };
-        let delivery = match delivery {
-            Delivery::Apart => Delivery::Waits(super::errors::status::busy()),
-            delivery => delivery,
-        };
-        match delivery {
-            Delivery::Done => Ok(true),
+        let status = match delivery {
+            Delivery::Done => return Ok(true),
             Delivery::Failed(why) => {
                 if !parcel.ends {
                     self.fail(entry, e, &why)?;
                 }
-                Ok(true)
+                return Ok(true);
             }
-            Delivery::Apart => unreachable!("it waits"),
-            Delivery::Waits(status) => {
-                let waiting = Waiting {
-                    handle,
-                    sequence: parcel.sequence,
-                    message_type: parcel.message_type.clone(),
-                    enqueued: self.info.engine.now_local(),
-                    status,
-                    body: parcel.body.clone(),
-                };
-                self.broker_rows(entry, |txn| store::keep(txn, &waiting))?;
-                if let Some(set) = self.own_txns() {
-                    set.broker.stirs = true;
-                }
-                Ok(false)
-            }
-        }
+            Delivery::Waits(status) => status,
+            Delivery::Apart => super::errors::status::busy(),
+        };
+        let waiting = Waiting {
+            handle,
+            sequence: parcel.sequence,
+            message_type: parcel.message_type.clone(),
+            enqueued: self.info.engine.now_local(),
+            status,
+            body: parcel.body.clone(),
+        };
+        self.broker_rows(entry, |txn| store::keep(txn, &waiting))?;
+        self.touch_everything();
+        Ok(false)
     }
 
     // ---- END CONVERSATION ----

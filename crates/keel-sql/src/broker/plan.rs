@@ -1,6 +1,6 @@
 //! The statements of conversations as a program keeps them: variables are slots, expressions are compiled when they first run.
 
-use crate::program::lower::CAPTURED_ROWS;
+use crate::program::lower::select_captured;
 use crate::program::{Slot, Unit, UnitSource};
 use keel_parser::ast::{self, Conversation, EndConversation, ReceiveFilter, Related, StatementKind};
 use keel_types::error::Result;
@@ -179,37 +179,7 @@ fn receive(r: &ast::Receive, span: ast::Span, wait: Option<Option<Unit>>) -> Rec
 
 /// `SELECT items FROM` the messages that were taken, or `INSERT @table SELECT …`.
 fn statement(r: &ast::Receive, span: ast::Span) -> ast::Statement {
-    let mut name = ast::ObjectName::simple(ast::Ident::new(CAPTURED_ROWS));
-    name.span = span;
-    let source = ast::TableSource {
-        kind: ast::TableSourceKind::Named {
-            name,
-            alias: None,
-            hints: Vec::new(),
-            sample: None,
-            system_time: None,
-        },
-        span,
-    };
-    let select = ast::Select {
-        distinct: false,
-        top: None,
-        items: r.items.clone(),
-        into: None,
-        from: vec![source],
-        filter: None,
-        group_by: None,
-        having: None,
-        windows: Vec::new(),
-        span,
-    };
-    let query = ast::Query {
-        body: ast::QueryBody::Select(Box::new(select)),
-        order_by: Vec::new(),
-        offset: None,
-        for_clause: None,
-        span,
-    };
+    let query = select_captured(span, r.items.clone());
     let kind = match &r.into {
         None => {
             StatementKind::Select(Box::new(ast::SelectStatement { with: None, query, options: Vec::new() }))

@@ -2,7 +2,7 @@
 
 use super::{Outcome, number, ok, string};
 use crate::errors;
-use crate::messages::{FIRST, UserMessage, with_text, without_text};
+use crate::messages::{self, FIRST, UserMessage, with_text, without_text};
 use crate::run::{Argument, Runner};
 use keel_types::datetime::language::Language;
 use std::collections::BTreeMap;
@@ -21,13 +21,13 @@ fn flag(text: &str, parameter: &str) -> keel_types::Result<bool> {
 
 fn users_number(args: &[Argument]) -> keel_types::Result<i32> {
     let given = number(args, "msgnum", 0).and_then(|n| i32::try_from(n).ok());
-    given.filter(|n| *n >= FIRST).ok_or_else(errors::message_number_low)
+    given.filter(|n| *n >= FIRST).ok_or_else(messages::message_number_low)
 }
 
 /// The language of that name; the session's when none is said.
 fn language(runner: &Runner<'_>, name: Option<&str>) -> keel_types::Result<&'static Language> {
     match name {
-        Some(name) => Language::find(name).ok_or_else(|| errors::no_official_language(name)),
+        Some(name) => Language::find(name).ok_or_else(|| messages::no_official_language(name)),
         None => Ok(runner.info.options.borrow().dates.language),
     }
 }
@@ -37,14 +37,14 @@ pub(super) fn sp_addmessage(runner: &mut Runner<'_>, args: &[Argument]) -> Outco
     runner.settings_only()?;
     let number_of_it = users_number(args)?;
     let severity = number(args, "severity", 1).filter(|s| SEVERITIES.contains(s));
-    let severity = severity.and_then(|s| u8::try_from(s).ok()).ok_or_else(errors::message_severity)?;
+    let severity = severity.and_then(|s| u8::try_from(s).ok()).ok_or_else(messages::message_severity)?;
     let text = string(args, "msgtext", 2).ok_or_else(|| errors::bad_parameter("msgtext"))?;
     let language = language(runner, string(args, "lang", 3).as_deref())?;
     let logged = string(args, "with_log", 4).map_or(Ok(false), |text| flag(&text, "with_log"))?;
     let replace = match string(args, "replace", 5) {
         None => false,
         Some(word) if word.trim().eq_ignore_ascii_case("replace") => true,
-        Some(_) => return Err(errors::message_exists().into()),
+        Some(_) => return Err(messages::message_exists().into()),
     };
     let texts = BTreeMap::from([(language.messages, text)]);
     let new = UserMessage { number: number_of_it, severity, logged, texts };
@@ -69,7 +69,7 @@ pub(super) fn sp_altermessage(runner: &mut Runner<'_>, args: &[Argument]) -> Out
     runner.info.engine.change_message(id, |old| {
         let of_the_product =
             shipped.map(|severity| UserMessage { number: id, severity, ..UserMessage::default() });
-        let mut message = old.or(of_the_product).ok_or_else(|| errors::no_message(id))?;
+        let mut message = old.or(of_the_product).ok_or_else(|| messages::no_message(id))?;
         message.logged = logged;
         Ok(Some(message).filter(|m| m.logged || !m.texts.is_empty()))
     })?;

@@ -761,9 +761,9 @@ fn assigned(variable: &ast::Variable, op: ast::AssignOp, value: &ast::Expr) -> a
     }
 }
 
-/// `INSERT … SELECT * FROM` the captured rows.
+/// `SELECT items FROM` the captured rows.
 #[must_use]
-pub fn insert_captured(span: ast::Span, insert: &ast::Insert) -> ast::Statement {
+pub fn select_captured(span: ast::Span, items: Vec<ast::SelectItem>) -> ast::Query {
     let mut name = ast::ObjectName::simple(ast::Ident::new(CAPTURED_ROWS));
     name.span = span;
     let source = ast::TableSource {
@@ -779,7 +779,7 @@ pub fn insert_captured(span: ast::Span, insert: &ast::Insert) -> ast::Statement 
     let select = ast::Select {
         distinct: false,
         top: None,
-        items: vec![ast::SelectItem::Star { qualifier: None, span }],
+        items,
         into: None,
         from: vec![source],
         filter: None,
@@ -788,13 +788,14 @@ pub fn insert_captured(span: ast::Span, insert: &ast::Insert) -> ast::Statement 
         windows: Vec::new(),
         span,
     };
-    let query = ast::Query {
-        body: ast::QueryBody::Select(Box::new(select)),
-        order_by: Vec::new(),
-        offset: None,
-        for_clause: None,
-        span,
-    };
+    let body = ast::QueryBody::Select(Box::new(select));
+    ast::Query { body, order_by: Vec::new(), offset: None, for_clause: None, span }
+}
+
+/// `INSERT … SELECT * FROM` the captured rows.
+#[must_use]
+pub fn insert_captured(span: ast::Span, insert: &ast::Insert) -> ast::Statement {
+    let query = select_captured(span, vec![ast::SelectItem::Star { qualifier: None, span }]);
     let insert = ast::Insert { source: ast::InsertSource::Query(Box::new(query)), ..insert.clone() };
     ast::Statement { kind: StatementKind::Insert(Box::new(insert)), span }
 }
