@@ -4,6 +4,7 @@
 
 use super::turn::Turned;
 use crate::capture::Bell;
+use crate::engine::Waits;
 use crate::session::CancelHandle;
 use hashbrown::HashMap;
 use keel_base::DatabaseId;
@@ -14,6 +15,9 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// The wait for a message.
+pub(crate) const RECEIVE_WAIT: &str = "BROKER_RECEIVE_WAITFOR";
 
 /// A queue of the instance.
 pub(crate) type QueueId = (DatabaseId, ObjectId);
@@ -29,6 +33,8 @@ pub struct Broker {
     pub bell: Bell,
     /// Something has changed that messages may wait for.
     stirred: AtomicBool,
+    /// Waits for a message.
+    pub(crate) receives: Waits,
     /// What the last turn in a database has left.
     turned: Mutex<HashMap<DatabaseId, Turned>>,
 }

@@ -2,6 +2,7 @@
 
 use super::definition::{END_DIALOG, ERROR, QueueDef};
 use super::plan::Receive;
+use super::post::RECEIVE_WAIT;
 use super::store::{self, State};
 use super::{errors, guid_text};
 use crate::catalog::Named;
@@ -150,7 +151,6 @@ impl Runner<'_> {
         patience: &Patience,
         mut attempt: impl FnMut(&mut Self, &Arc<DatabaseEntry>, &QueueDef) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
-        let began = Instant::now();
         loop {
             let (entry, queue) = self.queue_to_receive(program, name)?;
             let id = (entry.id, queue.object_id);
@@ -180,13 +180,15 @@ impl Runner<'_> {
                 set.tell_broker(false);
             }
             self.info.shared.unsettled.settle_soon();
+            let (began, resting) =
+                (Instant::now(), self.info.shared.rest(RECEIVE_WAIT, self.info.engine.now_local()));
             let changed = watched.wait(changes, until, &self.info.shared.cancel);
+            drop(resting);
+            self.info.engine.broker.receives.note(RECEIVE_WAIT, began.elapsed());
             if self.info.cancelled() {
                 return Err(crate::errors::cancelled());
             }
             if !changed {
-                let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                keel_base::waits::note("BROKER_RECEIVE_WAITFOR", nanos);
                 return Ok(None);
             }
         }

@@ -22,6 +22,7 @@ mod snapshots;
 mod state;
 mod told;
 mod users;
+mod waits;
 
 pub use current::{Before, Current, StatementAt};
 pub use database::{DatabaseEntry, OpenTransaction};
@@ -36,6 +37,8 @@ pub use state::Restoring;
 pub use told::{ErrorCounts, Told};
 pub(crate) use users::{Changing, Looking, Stay};
 pub use users::{OpenIn, Visit};
+pub(crate) use waits::WAITFOR;
+pub use waits::Waits;
 
 use crate::cache::ProgramCache;
 use crate::catalog::{CatalogObject, DatabaseSettings};
@@ -157,7 +160,7 @@ pub struct Engine {
     /// Samples of the processors' load.
     pub load: Load,
     /// Statements that slept in WAITFOR, how long, and the longest, nanoseconds.
-    waitfor: [AtomicU64; 3],
+    pub(crate) waitfor: Waits,
     hadr: std::sync::OnceLock<Arc<dyn crate::hadr::Hadr>>,
     stop: std::sync::OnceLock<Box<dyn Fn(bool) + Send + Sync>>,
     listening: std::sync::OnceLock<Vec<std::net::SocketAddr>>,
@@ -246,7 +249,7 @@ impl Engine {
             requests: AtomicU64::new(0),
             errors: ErrorCounts::default(),
             load: Load::default(),
-            waitfor: Default::default(),
+            waitfor: Waits::default(),
             events: crate::events::Events::default(),
             audits: crate::audit::Audits::default(),
             governor: crate::governor::Governor::new(crate::clock::local_ticks(&*options.env.clock)),
@@ -711,22 +714,6 @@ impl Engine {
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
-    }
-
-    /// A session has slept so long in WAITFOR; on its own thread.
-    pub fn note_waitfor(&self, waited: std::time::Duration) {
-        let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
-        keel_base::waits::note("WAITFOR", nanos);
-        let [count, total, longest] = &self.waitfor;
-        count.fetch_add(1, Ordering::Relaxed);
-        total.fetch_add(nanos, Ordering::Relaxed);
-        longest.fetch_max(nanos, Ordering::Relaxed);
-    }
-
-    /// Waits in WAITFOR, their nanoseconds, and the longest of them.
-    #[must_use]
-    pub fn waitfor(&self) -> [u64; 3] {
-        self.waitfor.each_ref().map(|n| n.load(Ordering::Relaxed))
     }
 
     /// A session for an authenticated login. Fails with 4060 when its database cannot be opened, 18456-family errors

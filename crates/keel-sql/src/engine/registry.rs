@@ -102,9 +102,27 @@ pub struct SessionShared {
     pub app_locks: Mutex<Vec<crate::session::app_locks::Held>>,
     /// What it has counted since it is in its workload group.
     pub counts: Counts,
-    /// Since when its request waits for its turn in the group, local ticks; 0 when it does not.
-    pub queued_since: AtomicI64,
+    /// What its request waits for outside of locks.
+    rests: Mutex<Option<Rest>>,
     group: Mutex<Arc<Group>>,
+}
+
+/// A wait of a request that is for no lock: its turn in a workload group, WAITFOR, a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Rest {
+    /// `wait_type`
+    pub wait_type: &'static str,
+    /// Local ticks.
+    pub since: i64,
+}
+
+/// The wait is over when this is dropped.
+pub(crate) struct Resting<'a>(&'a SessionShared);
+
+impl Drop for Resting<'_> {
+    fn drop(&mut self) {
+        *self.0.rests.lock() = None;
+    }
 }
 
 impl SessionShared {
@@ -112,6 +130,18 @@ impl SessionShared {
     #[must_use]
     pub fn group(&self) -> Arc<Group> {
         Arc::clone(&self.group.lock())
+    }
+
+    /// Its request waits from now on, until what is given back is dropped.
+    pub(crate) fn rest(&self, wait_type: &'static str, now: i64) -> Resting<'_> {
+        *self.rests.lock() = Some(Rest { wait_type, since: now });
+        Resting(self)
+    }
+
+    /// What its request waits for outside of locks, if it does.
+    #[must_use]
+    pub fn resting(&self) -> Option<Rest> {
+        *self.rests.lock()
     }
 
     /// It has got into another one.
@@ -270,7 +300,7 @@ impl Sessions {
             progress: AtomicU32::new(0),
             app_locks: Mutex::default(),
             counts: Counts::default(),
-            queued_since: AtomicI64::new(0),
+            rests: Mutex::default(),
             group: Mutex::new(group),
         });
         by_id.insert(id, Arc::clone(&session));

@@ -37,7 +37,7 @@ pub use running::{Counts, Figures, Group, Pool};
 pub use session::Governed;
 
 use crate::catalog::object_class;
-use crate::engine::{Engine, SessionShared};
+use crate::engine::{Engine, SessionShared, Waits};
 use crate::session::info::Info;
 use definition::{DEFAULT, INTERNAL};
 use keel_types::error::Result;
@@ -45,6 +45,9 @@ use pace::{GroupPace, Pacer, PoolPace};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The wait for a turn in a workload group.
+pub(crate) const THROTTLED: &str = "RESMGR_THROTTLED";
 
 /// What is in force.
 pub struct Running {
@@ -80,17 +83,6 @@ struct Kept {
     pending: bool,
 }
 
-/// Time that sessions waited for their turn.
-#[derive(Default)]
-pub struct Waits {
-    /// How often.
-    pub count: AtomicU64,
-    /// Nanoseconds.
-    pub nanos: AtomicU64,
-    /// The longest, nanoseconds.
-    pub nanos_max: AtomicU64,
-}
-
 /// The governor of an instance.
 pub struct Governor {
     kept: Mutex<Kept>,
@@ -100,7 +92,7 @@ pub struct Governor {
     generation: AtomicU64,
     /// Processors by scheduler: those that the process may run on.
     processors: Vec<usize>,
-    /// RESMGR_THROTTLED
+    /// [`THROTTLED`]
     pub throttled: Waits,
     /// Statements take their memory from their pools.
     memory_shared: AtomicBool,

@@ -2,7 +2,7 @@
 
 use super::pace::Used;
 use super::running::Group;
-use super::{errors, wait};
+use super::{THROTTLED, errors, wait};
 use crate::engine::add;
 use crate::session::info::Info;
 use keel_base::waits::{LockWaits, lock_waits};
@@ -119,25 +119,17 @@ impl Info {
             group.note_queued();
             let clock = &self.engine.options().env.clock;
             let began = clock.now();
-            self.shared.queued_since.store(self.engine.now_local(), Ordering::Relaxed);
+            let resting = self.shared.rest(THROTTLED, self.engine.now_local());
             let entered = group.queue.enter(&self.shared.cancel);
-            self.shared.queued_since.store(0, Ordering::Relaxed);
-            self.note_throttled(clock.now().saturating_sub(began));
+            drop(resting);
+            let waited = clock.now().saturating_sub(began);
+            self.engine.governor().throttled.note(THROTTLED, waited);
             if !entered {
                 return false;
             }
         }
         *self.governed.admitted.borrow_mut() = Some(Arc::clone(group));
         true
-    }
-
-    fn note_throttled(&self, waited: Duration) {
-        let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
-        keel_base::waits::note("RESMGR_THROTTLED", nanos);
-        let all = &self.engine.governor().throttled;
-        all.count.fetch_add(1, Ordering::Relaxed);
-        all.nanos.fetch_add(nanos, Ordering::Relaxed);
-        all.nanos_max.fetch_max(nanos, Ordering::Relaxed);
     }
 
     /// Lets the thread run on its pool's schedulers only.

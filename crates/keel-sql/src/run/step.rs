@@ -1,7 +1,7 @@
 //! One instruction.
 
 use super::{Frame, Halt, Handler, Next, Runner};
-use crate::engine::DatabaseEntry;
+use crate::engine::{DatabaseEntry, WAITFOR};
 use crate::errors;
 use crate::program::{CompiledCode, Op, Program, ProgramKind, SetOp, Unit};
 use crate::session::info::Info;
@@ -212,6 +212,7 @@ impl Runner<'_> {
         let began = clock.now();
         let end = began + Duration::from_nanos(ticks as u64 * 100);
         self.info.shared.unsettled.settle_soon();
+        let _resting = self.info.shared.rest(WAITFOR, self.info.engine.now_local());
         loop {
             if self.info.cancelled() {
                 return Err(errors::cancelled());
@@ -219,7 +220,7 @@ impl Runner<'_> {
             let now = clock.now();
             if now >= end {
                 let waited = now.saturating_sub(began);
-                self.info.engine.note_waitfor(waited);
+                self.info.engine.waitfor.note(WAITFOR, waited);
                 break;
             }
             std::thread::sleep((end - now).min(Duration::from_millis(10)));

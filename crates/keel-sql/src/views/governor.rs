@@ -4,8 +4,7 @@
 
 use super::{BIG, BIT, Column, DATE, INT, NAME, SMALL, SystemView, ViewContext, bit, date, int, text};
 use crate::engine::SessionShared;
-use crate::governor::{Figures, Group, GroupDef, Pool, PoolDef};
-use keel_types::datetime::TICKS_PER_SECOND;
+use crate::governor::{Figures, Group, GroupDef, Pool, PoolDef, THROTTLED};
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -230,14 +229,6 @@ const SEMAPHORE: &[Column] = &[
     ("pool_id", INT),
 ];
 
-/// How long a session's request has been waiting for its turn in its group; `None` when it is not.
-pub(super) fn queued_ms(s: &SessionShared, now: i64) -> Option<i64> {
-    match s.queued_since.load(Ordering::Relaxed) {
-        0 => None,
-        since => Some((now - since).max(0) / (TICKS_PER_SECOND / 1000)),
-    }
-}
-
 fn kept_pools(cx: &ViewContext<'_>) -> Rows {
     let row = |p: &PoolDef| {
         let limits = [p.min_cpu, p.max_cpu, p.min_memory, p.max_memory, p.cap_cpu, p.min_iops, p.max_iops];
@@ -295,8 +286,9 @@ impl Reading {
         let waiting = cx.engine.instance().locks().waiting();
         let group = |group: &Arc<Group>| {
             let own = || sessions.iter().filter(|(id, _)| *id == group.id).map(|(_, s)| s);
+            let is_queued = |s: &SessionShared| s.resting().is_some_and(|r| r.wait_type == THROTTLED);
             let is_running = |s: &&Arc<SessionShared>| s.running.load(Ordering::Relaxed);
-            let queued = own().filter(|s| s.queued_since.load(Ordering::Relaxed) != 0).count() as i64;
+            let queued = own().filter(|s| is_queued(s)).count() as i64;
             let blocked = own().filter(|s| waiting.iter().any(|w| w.agent == u64::from(s.id))).count() as i64;
             GroupReading {
                 figures: group.figures(own().map(|s| &s.counts)),

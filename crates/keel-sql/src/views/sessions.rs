@@ -385,8 +385,11 @@ fn input_buffer(cx: &ViewContext<'_>) -> Rows {
     found.into_iter().map(row).collect()
 }
 
-/// `command`: the first word of the text.
+/// `command`: the first word of the text, or what keeps it.
 fn command(s: &SessionShared) -> String {
+    if s.resting().is_some_and(|rest| rest.wait_type.ends_with("WAITFOR")) {
+        return "WAITFOR".to_owned();
+    }
     let sql = s.text.lock();
     let mut words = sql.split_ascii_whitespace().map(|word| {
         word.chars().take_while(char::is_ascii_alphabetic).take(16).collect::<String>().to_ascii_uppercase()
@@ -411,13 +414,8 @@ struct Waiting {
 }
 
 fn waiting(waits: &[keel_store::lock::WaitInfo], s: &SessionShared, now: i64) -> Option<Waiting> {
-    if let Some(milliseconds) = super::governor::queued_ms(s, now) {
-        return Some(Waiting {
-            kind: text("RESMGR_THROTTLED"),
-            milliseconds,
-            resource: String::new(),
-            blocker: 0,
-        });
+    if let Some((wait_type, milliseconds)) = super::waits::rest_of(s, now) {
+        return Some(Waiting { kind: text(wait_type), milliseconds, resource: String::new(), blocker: 0 });
     }
     let wait = waits.iter().find(|w| w.agent == u64::from(s.id))?;
     Some(Waiting {

@@ -1,10 +1,12 @@
 //! What is waited for: by the instance, by each session, and now.
 
 use super::{BIG, DESC, INT, SMALL, SystemView, ViewContext, int, text};
-use crate::engine::Engine;
+use crate::broker::post::RECEIVE_WAIT;
+use crate::engine::{Engine, SessionShared, WAITFOR};
+use crate::governor::THROTTLED;
 use crate::hadr::WaitTotal;
+use keel_types::datetime::TICKS_PER_SECOND;
 use keel_types::{Length, SqlType, Value};
-use std::sync::atomic::Ordering;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -78,14 +80,16 @@ pub fn waits(engine: &Engine) -> Vec<WaitTotal> {
         total("LOGMGR_FLUSH", io, log.flush_nanos, 0),
         total("PAGEIOLATCH_SH", reads, read_nanos, 0),
     ];
-    let [slept, sleep_nanos, sleep_longest] = engine.waitfor();
-    all.push(total("WAITFOR", slept, sleep_nanos, sleep_longest));
+    for (name, waits) in [
+        (WAITFOR, &engine.waitfor),
+        (THROTTLED, &engine.governor().throttled),
+        (RECEIVE_WAIT, &engine.broker.receives),
+    ] {
+        let [count, nanos, longest] = waits.totals();
+        all.push(total(name, count, nanos, longest));
+    }
     let [helped, help_nanos, help_longest] = engine.workers().waits();
     all.push(total("CXPACKET", helped, help_nanos, help_longest));
-    let throttled = &engine.governor().throttled;
-    let [count, nanos, longest] =
-        [&throttled.count, &throttled.nanos, &throttled.nanos_max].map(|n| n.load(Ordering::Relaxed));
-    all.push(total("RESMGR_THROTTLED", count, nanos, longest));
     all.extend(engine.hadr().map(|h| h.state().waits.clone()).unwrap_or_default());
     all.extend(engine.instance().locks().wait_stats().into_iter().map(|wait| {
         let nanos = |d: std::time::Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
@@ -120,10 +124,10 @@ fn waiting_tasks(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
     let now = cx.engine.now_local();
     for session in cx.engine.sessions.all() {
-        let Some(queued_ms) = super::governor::queued_ms(&session, now) else { continue };
+        let Some((wait_type, milliseconds)) = rest_of(&session, now) else { continue };
         let mut row =
             vec![Value::bytes(u64::from(session.id).to_be_bytes().to_vec()), int(session.id), int(0)];
-        row.extend([int(queued_ms), text("RESMGR_THROTTLED")]);
+        row.extend([int(milliseconds), text(wait_type)]);
         row.extend([super::NULL, super::NULL, super::NULL, super::NULL, super::NULL]);
         rows.push(row);
     }
@@ -145,4 +149,10 @@ fn waiting_tasks(cx: &ViewContext<'_>) -> Rows {
         }
     }
     rows
+}
+
+/// What a session's request waits for outside of locks, and for how many milliseconds.
+pub(super) fn rest_of(s: &SessionShared, now: i64) -> Option<(&'static str, i64)> {
+    let rest = s.resting()?;
+    Some((rest.wait_type, (now - rest.since).max(0) / (TICKS_PER_SECOND / 1000)))
 }

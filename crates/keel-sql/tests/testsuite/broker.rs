@@ -103,6 +103,34 @@ fn messages_come_once_and_in_order_whoever_receives() {
     assert_eq!(value(&mut sa, wrong), "0");
 }
 
+#[test]
+fn who_waits_for_a_message_is_shown_waiting() {
+    let engine = server();
+    let mut sa = connect(&engine);
+    well(&mut sa, MADE);
+    well(&mut sa, OBJECTS);
+    let waiter = {
+        let engine = Arc::clone(&engine);
+        let wait = "USE shop; DECLARE @t sysname; WAITFOR (RECEIVE @t = message_type_name FROM answers), TIMEOUT 60000";
+        std::thread::spawn(move || well(&mut connect(&engine), wait))
+    };
+    let shown = "SELECT COUNT(*) FROM sys.dm_exec_requests r JOIN sys.dm_os_waiting_tasks w ON w.session_id = r.session_id AND w.wait_type = r.wait_type
+        WHERE r.command = 'WAITFOR' AND r.status = 'suspended' AND r.wait_type = 'BROKER_RECEIVE_WAITFOR'";
+    // It is one of those who wait a moment before it is shown.
+    while value(&mut sa, shown) != "1" {
+        assert!(!waiter.is_finished(), "it does not wait");
+        std::thread::yield_now();
+    }
+    well(
+        &mut sa,
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE asker TO SERVICE 'answerer'; SEND ON CONVERSATION @h ('x')",
+    );
+    waiter.join().unwrap();
+    assert_eq!(value(&mut sa, shown), "0");
+    let noted = "SELECT COUNT(*) FROM sys.dm_os_wait_stats WHERE wait_type = 'BROKER_RECEIVE_WAITFOR' AND waiting_tasks_count > 0";
+    assert_eq!(value(&mut sa, noted), "1");
+}
+
 /// The broker's thread, as the server has it.
 struct Courier(Arc<AtomicBool>, JoinHandle<()>, Arc<Engine>);
 
