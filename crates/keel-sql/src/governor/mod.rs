@@ -92,7 +92,7 @@ pub struct Governor {
     generation: AtomicU64,
     /// Processors by scheduler: those that the process may run on.
     processors: Vec<usize>,
-    /// [`THROTTLED`]
+    /// Waits for a share of processor time, `RESMGR_THROTTLED` among the wait types.
     pub throttled: Waits,
     /// Statements take their memory from their pools.
     memory_shared: AtomicBool,
