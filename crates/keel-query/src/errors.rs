@@ -324,8 +324,16 @@ errors! {
     ordinal_not_constant() = (8748, 16, 1, "The enable_ordinal argument for string_split only supports constant values (not variables or columns).");
     /// 8167
     unpivot_types(column: &str) = (8167, 16, 1, "The type of column \"{column}\" conflicts with the type of other columns specified in the UNPIVOT list.");
+    /// 362
+    no_seek_column(column: &str, table: &str, index: &str) = (362, 16, 1, "The query processor could not produce a query plan because the name '{column}' in the FORCESEEK hint on table or view '{table}' did not match the key column names of the index '{index}'.");
+    /// 363
+    too_many_seek_columns(table: &str, index: &str) = (363, 16, 1, "The query processor could not produce a query plan because the FORCESEEK hint on table or view '{table}' specified more seek columns than the number of key columns in index '{index}'.");
     /// 8622
     no_plan() = (8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.");
+    /// 8723
+    hinted_table_missing(name: &str) = (8723, 16, 1, "Cannot execute query. Object '{name}' is specified in the TABLE HINT clause, but is not used in the query or does not match the alias specified in the query. Table references in the TABLE HINT clause must match the WITH clause.");
+    /// 10715
+    unknown_use_hint(name: &str) = (10715, 15, 1, "'{name}' is not a valid hint.");
     /// 8655
     index_disabled(index: &str, table: &str) = (8655, 16, 1, "The query processor is unable to produce a plan because the index '{index}' on table or view '{table}' is disabled.");
     /// 315

@@ -225,6 +225,8 @@ pub struct BindOptions {
     pub ansi_nulls: bool,
     /// SET CONCAT_NULL_YIELDS_NULL.
     pub concat_null_yields_null: bool,
+    /// SET FORCEPLAN.
+    pub force_plan: bool,
     /// Collation of the current database: of literals, variables and temporary columns.
     pub collation: Collation,
 }
@@ -235,6 +237,7 @@ impl Default for BindOptions {
             quoted_identifier: true,
             ansi_nulls: true,
             concat_null_yields_null: true,
+            force_plan: false,
             collation: Collation::default(),
         }
     }

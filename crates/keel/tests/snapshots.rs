@@ -228,12 +228,15 @@ fn copies_of_a_group_have_snapshots_of_their_own() {
     nodes[leader].until(ready, "3");
     all_as_they_were(&nodes);
     refused(&nodes[leader], "DROP DATABASE shop", "3752");
-    // A copy that is made anew loses its snapshots, and says so.
+    // A copy that is made anew loses its snapshots, and says so: that of another database of this name, which it cannot follow.
     nodes[leader].run("ALTER AVAILABILITY GROUP ag REMOVE DATABASE shop");
     nodes[1].until("SELECT state_desc FROM sys.databases WHERE name = 'shop'", "RESTORING");
     refused(&nodes[1], "DROP DATABASE shop", "3709");
     assert_eq!(content(&nodes[1], "two"), "2 1 2 3");
-    nodes[leader].run("ALTER AVAILABILITY GROUP ag ADD DATABASE shop");
+    let own = if leader == 0 { "one" } else { "three" };
+    nodes[leader].run(&format!("DROP DATABASE {own}; DROP DATABASE shop; CREATE DATABASE shop"));
+    nodes[leader]
+        .run("BACKUP DATABASE shop TO DISK = 'shop.bak'; ALTER AVAILABILITY GROUP ag ADD DATABASE shop");
     nodes[leader].until(ready, "3");
     nodes[1].logs(
         "Database snapshot 'two' is dropped: the copy of database 'shop' that it was taken of is made anew.",

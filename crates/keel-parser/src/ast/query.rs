@@ -398,7 +398,8 @@ pub enum TableHint {
     NoWait,
     NoExpand,
     ForceScan,
-    ForceSeek,
+    /// The index, and columns of its key that the seek must use, where they are written.
+    ForceSeek(Option<(IndexRef, Vec<Ident>)>),
     Index(Vec<IndexRef>),
     KeepIdentity,
     KeepDefaults,

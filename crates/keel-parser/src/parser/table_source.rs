@@ -571,7 +571,7 @@ impl Parser<'_> {
         let hints = self.table_hints()?;
         if hints
             .iter()
-            .any(|h| matches!(h, TableHint::Index(_) | TableHint::ForceSeek | TableHint::ForceScan))
+            .any(|h| matches!(h, TableHint::Index(_) | TableHint::ForceSeek(_) | TableHint::ForceScan))
         {
             let text = "Index hints are only allowed in a FROM or OPTION clause.";
             return Err(crate::ParseError::new(1069, line, text).with_severity(16));
@@ -604,11 +604,9 @@ impl Parser<'_> {
         let word = self.upper_word()?;
         match hint_named(&word) {
             Some(TableHint::Index(_)) => self.index_hint(),
-            Some(TableHint::ForceSeek) => {
-                if self.tok() == Tok::LParen {
-                    self.skip_parentheses()?;
-                }
-                Ok(TableHint::ForceSeek)
+            Some(TableHint::ForceSeek(_)) if self.tok() == Tok::LParen => {
+                let seek = |p: &mut Self| Ok((p.index_ref()?, p.parenthesized_list(Self::ident)?));
+                Ok(TableHint::ForceSeek(Some(self.parenthesized(seek)?)))
             }
             Some(hint) => {
                 if self.eat(Tok::Eq) {
@@ -664,7 +662,7 @@ fn hint_named(word: &str) -> Option<TableHint> {
         "NOWAIT" => TableHint::NoWait,
         "NOEXPAND" => TableHint::NoExpand,
         "FORCESCAN" => TableHint::ForceScan,
-        "FORCESEEK" => TableHint::ForceSeek,
+        "FORCESEEK" => TableHint::ForceSeek(None),
         "INDEX" => TableHint::Index(Vec::new()),
         "KEEPIDENTITY" => TableHint::KeepIdentity,
         "KEEPDEFAULTS" => TableHint::KeepDefaults,

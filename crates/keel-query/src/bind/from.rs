@@ -130,8 +130,7 @@ impl Binder<'_> {
             None => Vec::new(),
         };
         let hint = hint.map(|h| match h {
-            ast::JoinHint::Hash => JoinMethod::Hash,
-            ast::JoinHint::Merge => JoinMethod::Merge,
+            ast::JoinHint::Hash | ast::JoinHint::Merge => JoinMethod::Hash,
             ast::JoinHint::Loop | ast::JoinHint::Remote => JoinMethod::Loop,
         });
         self.refuse_in_member(matches!(kind, J::Left | J::Right | J::Full), errors::recursive_outer_join);
@@ -193,7 +192,7 @@ impl Binder<'_> {
         match object {
             ObjectRef::Table(table) => {
                 refuse_no_expand(hints, name)?;
-                let hints = self.hints(hints, Some(&table))?;
+                let hints = self.hints_of(&exposed, hints, &table)?;
                 let schema = alias.is_none().then(|| self.scope.schema_name(table.database, table.schema_id));
                 let bound = match self.system_time.clone() {
                     Some(range) if table.versioning().is_some() => {
@@ -209,7 +208,7 @@ impl Binder<'_> {
             }
             ObjectRef::Module(module) if module.kind == ModuleKind::View => {
                 if let Some(rows) = self.stored_view(&module, hints, name)? {
-                    let hints = self.hints(hints, Some(&rows))?;
+                    let hints = self.hints_of(&exposed, hints, &rows)?;
                     let schema =
                         alias.is_none().then(|| self.scope.schema_name(rows.database, rows.schema_id));
                     let bound = self.stored(rows, &exposed, schema, hints)?;
@@ -658,42 +657,6 @@ impl Binder<'_> {
             })],
         ))
     }
-
-    /// Reduces written hints to their meaning.
-    pub fn hints(&self, hints: &[ast::TableHint], table: Option<&ArcTable>) -> Result<Hints> {
-        let mut h = Hints::default();
-        for hint in hints {
-            match hint {
-                ast::TableHint::NoLock | ast::TableHint::ReadUncommitted => h.dirty = true,
-                ast::TableHint::ReadCommitted | ast::TableHint::ReadCommittedLock => h.committed = true,
-                ast::TableHint::RepeatableRead => h.repeatable = true,
-                ast::TableHint::Serializable | ast::TableHint::HoldLock => h.serializable = true,
-                ast::TableHint::Snapshot => h.snapshot = true,
-                ast::TableHint::ReadPast => h.skip_locked = true,
-                ast::TableHint::TabLock => h.table = true,
-                ast::TableHint::TabLockX => h.table_exclusive = true,
-                ast::TableHint::UpdLock => h.update = true,
-                ast::TableHint::XLock => h.exclusive = true,
-                ast::TableHint::NoWait => h.no_wait = true,
-                ast::TableHint::ForceScan => h.force_scan = true,
-                ast::TableHint::ForceSeek => h.force_seek = true,
-                ast::TableHint::Index(list) => {
-                    for index in list {
-                        if let Some(table) = table {
-                            let at = find_index(table, index)?;
-                            let named = &table.indexes[at];
-                            if named.disabled && at != 0 {
-                                return Err(errors::hinted_index_disabled(&named.name, &table.name));
-                            }
-                            h.indexes.push(at);
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(h)
-    }
 }
 
 /// Error 8171 when NOEXPAND is said of what has no rows as a view.
@@ -702,18 +665,6 @@ fn refuse_no_expand(hints: &[ast::TableHint], name: &ast::ObjectName) -> Result<
         return Err(errors::invalid_hint("noexpand", &name.to_string()));
     }
     Ok(())
-}
-
-fn find_index(table: &ArcTable, index: &ast::IndexRef) -> Result<usize> {
-    let found = match index {
-        ast::IndexRef::Name(n) => table.indexes.iter().position(|i| same_name(&i.name, &n.text)),
-        ast::IndexRef::Number(n @ (0 | 1)) => (*n == 0 || table.indexes[0].index_id == 1).then_some(0),
-        ast::IndexRef::Number(n) => table.indexes.iter().position(|i| i.index_id == *n),
-    };
-    found.ok_or_else(|| match index {
-        ast::IndexRef::Name(n) => errors::hinted_index_missing(&n.text, &table.name),
-        ast::IndexRef::Number(n) => errors::hinted_index_id_missing(*n, &table.name),
-    })
 }
 
 /// The parts of a written name.

@@ -16,6 +16,7 @@ pub mod from;
 mod full_text;
 pub mod function;
 pub mod group;
+mod hints;
 pub mod json;
 pub mod mask;
 pub mod merge_types;
@@ -33,6 +34,7 @@ pub mod window;
 pub mod xml;
 
 pub use changes::VERSIONS_FUNCTION;
+pub use hints::{Asked, Grouping, USE_HINTS};
 
 use crate::catalog::ModuleDef;
 use crate::errors::{self, Result};
@@ -187,6 +189,8 @@ pub struct Binder<'a> {
     pub databases: Vec<DatabaseId>,
     /// MAXRECURSION in force.
     pub max_recursion: u32,
+    /// What else OPTION asks of the plan.
+    pub(crate) asked: Asked,
     /// Indexed views are read by their tables, unless NOEXPAND says otherwise: EXPAND VIEWS, and where a view may be what
     /// the statement changes.
     pub(crate) expands_views: bool,
@@ -275,6 +279,7 @@ impl<'a> Binder<'a> {
             slots: Vec::new(),
             databases: Vec::new(),
             max_recursion: 100,
+            asked: Asked::default(),
             expands_views: false,
             max_degree: None,
             prefers_parallel: false,

@@ -10,7 +10,6 @@ use crate::expr::{Expr, Slot};
 use crate::scope::VariableInfo;
 use keel_parser::ast;
 use keel_types::{SqlType, Value};
-use smol_str::SmolStr;
 
 /// What a top-level SELECT does with its rows.
 #[derive(Debug)]
@@ -61,15 +60,17 @@ impl Binder<'_> {
     /// Binds a SELECT statement.
     pub fn select_statement(&mut self, s: &ast::SelectStatement) -> Result<BoundSelect> {
         refuse_context(s)?;
-        self.query_hints(&s.options);
-        self.with_ctes(s.with.as_ref(), |b| {
+        self.query_hints(&s.options)?;
+        let bound = self.with_ctes(s.with.as_ref(), |b| {
             if let ast::QueryBody::Select(select) = &s.query.body {
                 return b.top_select(select, &s.query);
             }
             let query = b.query(&s.query, None, false)?;
             let into = first_select(&s.query.body).and_then(|first| first.into.clone());
             Ok(BoundSelect { query, destination: into.map_or(Destination::Client, Destination::Into) })
-        })
+        })?;
+        self.check_table_hints()?;
+        Ok(bound)
     }
 
     /// Binds the query of a view, function or cursor: a SELECT statement used as a table.
@@ -79,25 +80,8 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
     ) -> Result<BoundQuery> {
         refuse_context(s)?;
-        self.query_hints(&s.options);
+        self.query_hints(&s.options)?;
         self.with_ctes(s.with.as_ref(), |b| b.query(&s.query, parent, true))
-    }
-
-    /// Takes over the hints that change binding.
-    pub fn query_hints(&mut self, hints: &[ast::QueryHint]) {
-        for hint in hints {
-            match hint {
-                ast::QueryHint::MaxRecursion(n) => self.max_recursion = u32::try_from(*n).unwrap_or(0),
-                ast::QueryHint::Other(words) if words == "EXPAND VIEWS" => self.expands_views = true,
-                ast::QueryHint::MaxDop(n) => self.max_degree = u16::try_from(*n).ok(),
-                ast::QueryHint::UseHint(names) => {
-                    let wanted =
-                        |name: &SmolStr| name.eq_ignore_ascii_case("ENABLE_PARALLEL_PLAN_PREFERENCE");
-                    self.prefers_parallel |= names.iter().any(wanted);
-                }
-                _ => {}
-            }
-        }
     }
 
     /// Binds a query; `nested` when it is not a statement of its own.

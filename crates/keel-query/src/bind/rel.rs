@@ -60,8 +60,8 @@ pub struct Hints {
     pub no_wait: bool,
     /// INDEX(…): positions in `TableDef::indexes`.
     pub indexes: Vec<usize>,
-    /// FORCESEEK.
-    pub force_seek: bool,
+    /// FORCESEEK, and how many columns of the index's key the seek must use.
+    pub force_seek: Option<usize>,
     /// FORCESCAN.
     pub force_scan: bool,
 }
@@ -317,7 +317,7 @@ pub enum Rel {
         right: Box<Rel>,
         /// Conjunction.
         on: Vec<Expr>,
-        /// LOOP / HASH / MERGE join hint.
+        /// LOOP, HASH or MERGE written at the join.
         hint: Option<JoinMethod>,
     },
     /// GROUP BY.
@@ -439,15 +439,13 @@ pub struct SharedRel {
     pub places: usize,
 }
 
-/// Join algorithms, as hints and in plans.
+/// Join algorithms that there are, as hints ask for them: a merge join is a hash match here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinMethod {
     /// Nested loops.
     Loop,
     /// Hash match.
     Hash,
-    /// Merge join.
-    Merge,
 }
 
 /// A shared virtual table (newtype for Debug).

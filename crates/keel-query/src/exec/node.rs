@@ -396,8 +396,8 @@ pub struct SortNode {
     pub keys: Vec<OrderKey>,
     /// Slots carried through.
     pub slots: Vec<usize>,
-    /// Only this many first rows are wanted.
-    pub limit: Option<Code>,
+    /// How many first rows are wanted, if not all: OFFSET's number and TOP's or FETCH's, which are added up without an end.
+    pub limit: Vec<Code>,
     /// For SHOWPLAN.
     pub shown: Shown,
 }
@@ -414,8 +414,12 @@ pub struct TopNode {
     pub ties: Option<Vec<OrderKey>>,
     /// Offset.
     pub offset: Option<Code>,
+    /// FETCH may ask for no rows, which is an error (10744) unless a subquery says so.
+    pub may_be_none: bool,
     /// Slots carried through when counting.
     pub slots: Vec<usize>,
+    /// For SHOWPLAN.
+    pub shown: Shown,
 }
 
 /// DISTINCT.
@@ -426,6 +430,8 @@ pub struct DistinctNode {
     pub columns: Vec<(usize, KeyColumn)>,
     /// Equal rows arrive together.
     pub ordered: bool,
+    /// It was planned for few rows: only its name in plans depends on it.
+    pub few: bool,
 }
 
 /// Set operation.

@@ -203,10 +203,10 @@ impl Operator for SortOp {
         cx.discharge(self.sorted.bytes);
         (self.sorted, self.merge) = (Sorted::default(), None);
         self.at = 0;
-        let limit = match &self.node.limit {
-            Some(code) => Some(count_of(code, cx)?),
-            None => None,
-        };
+        let mut limit = None;
+        for code in &self.node.limit {
+            limit = Some(count_of(code, cx)?.saturating_add(limit.unwrap_or(0)));
+        }
         self.read(limit.filter(|n| *n <= LIMIT_MAX).map(|n| n as usize), cx)
     }
 
@@ -311,7 +311,7 @@ impl Operator for TopOp {
             },
             None => 0,
         };
-        if self.left == 0 && self.node.offset.is_some() {
+        if self.left == 0 && self.node.offset.is_some() && !self.node.may_be_none {
             return Err(errors::fetch_not_positive());
         }
         if self.left == 0 && percent.is_none() {

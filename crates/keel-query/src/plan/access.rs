@@ -90,7 +90,7 @@ pub struct Request<'a> {
 }
 
 /// The column and value type a comparison side stands for, looking through conversions that keep order and key bytes.
-fn column_side(get: &Get, e: &Expr) -> Option<usize> {
+pub(super) fn column_side(get: &Get, e: &Expr) -> Option<usize> {
     match &e.kind {
         ExprKind::Slot(s) => get.column_of(*s),
         ExprKind::Cast(c) if !c.lenient && c.style.is_none() => {
@@ -222,6 +222,11 @@ impl Path {
         })
         .collect()
     }
+    /// Whether it looks rows up in an index, by so many columns of the key or more.
+    fn seeks(&self, columns: usize) -> bool {
+        let last = self.low.is_some() || self.high.is_some() || self.list.is_some();
+        self.eq.len() + usize::from(last) >= columns.max(1)
+    }
     /// Slots bound to one value.
     #[must_use]
     pub fn fixed(&self, get: &Get) -> SlotSet {
@@ -267,17 +272,27 @@ impl Planner<'_, '_> {
         let mut best: Option<Path> = None;
         let hinted = &r.get.hints.indexes;
         for (i, index) in table.indexes.iter().enumerate() {
-            if index.disabled || index.filter.is_some() || (!hinted.is_empty() && !hinted.contains(&i)) {
+            if index.disabled || (!hinted.is_empty() && !hinted.contains(&i)) {
                 continue;
             }
+            let filter = match &index.filter {
+                None => &[][..],
+                Some(_) => match self.filter_met(r, i) {
+                    Some(filter) => filter,
+                    None => continue,
+                },
+            };
             let mut path = self.path(r, i, &sargs, total);
+            if r.get.hints.force_seek.is_some_and(|columns| !path.seeks(columns)) {
+                continue;
+            }
             path.covering = supplies(table, index).is_none_or(|s| needed.iter().all(|c| s.contains(c)));
             if (r.get.target || r.need.contains(&r.get.locator)) && i != 0 {
                 // Targets of changes need the whole row.
                 path.covering = false;
             }
             path.rows = if path.point { path.rows.min(1.0) } else { (total * selectivity).max(0.01) };
-            let touched = self.touched(&path, r, total.max(cost::PATH_ROWS_MIN));
+            let touched = self.touched(&path, r, filter, total.max(cost::PATH_ROWS_MIN));
             let row = if path.covering { cost::ROW } else { cost::ROW + cost::LOOKUP };
             path.cost = cost::SEEK + touched * row;
             if i != 0 && path.covering {
@@ -304,11 +319,14 @@ impl Planner<'_, '_> {
                 best = Some(path);
             }
         }
-        best.unwrap_or_else(|| self.path(r, 0, &[], total))
+        best.unwrap_or_else(|| {
+            // Hints leave no way: whoever chooses among ways takes another.
+            Path { cost: f64::INFINITY, rows: total, ..self.path(r, 0, &[], total) }
+        })
     }
 
-    /// Rows of the tree that are read.
-    fn touched(&self, path: &Path, r: &Request<'_>, total: f64) -> f64 {
+    /// Rows of the tree that are read, of which a filtered index has those that its conditions leave.
+    fn touched(&self, path: &Path, r: &Request<'_>, filter: &[Expr], total: f64) -> f64 {
         if path.point {
             return 1.0;
         }
@@ -316,7 +334,10 @@ impl Planner<'_, '_> {
         let mut conjuncts: Vec<usize> = used.map(|s| s.conjunct).collect();
         conjuncts.sort_unstable();
         conjuncts.dedup();
-        let fraction = self.selectivity_of(conjuncts.iter().map(|c| &r.conjuncts[*c]), Some(r.get));
+        let used: Vec<&Expr> = conjuncts.iter().map(|c| &r.conjuncts[*c]).collect();
+        let about = |e: &Expr| used.iter().any(|u| u.slots() == e.slots());
+        let own = filter.iter().filter(|e| !about(e));
+        let fraction = self.selectivity_of(used.iter().copied().chain(own), Some(r.get));
         (total * fraction).max(1.0)
     }
 

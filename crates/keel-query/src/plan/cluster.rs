@@ -4,6 +4,9 @@
 //! clusters grow greedily from the cheapest start, and at each step at most `CANDIDATES_MAX` leaves are compared: what
 //! that costs grows with the number of leaves, not with its square. Which leaves a condition is about is found out once,
 //! before the search. Each join that is considered is a step, at which a cancelled statement ends.
+//!
+//! FORCE ORDER, and a hint at any join of the cluster, leave one order: the written one, with what is joined so far as the side that a
+//! hash table is built of. Hints about the way to join are followed wherever there is such a way.
 
 use super::access::{Path, Request};
 use super::cost;
@@ -178,6 +181,14 @@ impl Leaf {
     fn rank(&self) -> u64 {
         self.rows.max(0.0).to_bits()
     }
+
+    /// Whether its rows are neither a table's nor a system view's.
+    fn is_computed(&self) -> bool {
+        match &self.source {
+            Source::Table(..) => false,
+            Source::Other(planned) => !planned.as_ref().is_some_and(|p| is_view(&p.node)),
+        }
+    }
 }
 
 #[allow(clippy::large_enum_variant, reason = "a handful per statement, while it is compiled")]
@@ -199,8 +210,13 @@ enum Tree {
     },
 }
 
-/// Takes a tree of inner joins and filters apart.
-pub fn flatten(rel: Rel, leaves: &mut Vec<Rel>, conjuncts: &mut Vec<Expr>, hints: &mut Vec<JoinMethod>) {
+/// Takes a tree of inner joins and filters apart. A hint belongs to the first leaf on the right of its join.
+pub fn flatten(
+    rel: Rel,
+    leaves: &mut Vec<Rel>,
+    conjuncts: &mut Vec<Expr>,
+    hints: &mut Vec<(usize, JoinMethod)>,
+) {
     match rel {
         Rel::Filter { input, predicates } => {
             conjuncts.extend(predicates);
@@ -208,8 +224,8 @@ pub fn flatten(rel: Rel, leaves: &mut Vec<Rel>, conjuncts: &mut Vec<Expr>, hints
         }
         Rel::Join { kind: JoinKind::Inner, left, right, on, hint } => {
             conjuncts.extend(on);
-            hints.extend(hint);
             flatten(*left, leaves, conjuncts, hints);
+            hints.extend(hint.map(|hint| (leaves.len(), hint)));
             flatten(*right, leaves, conjuncts, hints);
         }
         Rel::One => {}
@@ -291,12 +307,13 @@ impl Planner<'_, '_> {
         if let Rel::Get(get) = rel {
             get.table.check_enabled()?;
             self.tables.insert(get.id, get.table.clone());
+            self.learn_filters(&get)?;
             let request = Request {
                 get: &get,
                 conjuncts: local,
                 need,
                 order: want.keys.as_deref(),
-                row_goal: want.row_goal,
+                row_goal: want.row_goal.filter(|_| !self.binder.asked.no_row_goal),
             };
             let path = self.best_path(&request);
             let (rows, cost) = (path.rows, path.cost);
@@ -317,7 +334,8 @@ struct ClusterPlanner<'p, 'b, 'a> {
     conjuncts: &'p [Expr],
     conditions: Conditions,
     need: &'p SlotSet,
-    hints: Vec<JoinMethod>,
+    /// What is written at the joins, by leaf.
+    hints: Vec<(usize, JoinMethod)>,
 }
 
 impl ClusterPlanner<'_, '_, '_> {
@@ -330,6 +348,9 @@ impl ClusterPlanner<'_, '_, '_> {
         let n = self.leaves.len();
         if n == 1 {
             return Ok(self.start(0));
+        }
+        if self.planner.binder.asked.force_order || !self.hints.is_empty() {
+            return self.as_written();
         }
         if n > EXHAUSTIVE_MAX {
             return self.greedy();
@@ -373,6 +394,32 @@ impl ClusterPlanner<'_, '_, '_> {
         }
     }
 
+    /// Leaf by leaf as written, but that one which reads others comes behind them.
+    fn as_written(&mut self) -> Result<Partial> {
+        let n = self.leaves.len();
+        let mut joined = Joined(vec![false; n]);
+        let mut partial: Option<Partial> = None;
+        for _ in 0..n {
+            let next = (0..n).find(|i| !joined.0[*i] && joined.all(&self.leaves[*i].after));
+            let j = next.expect("no two leaves read each other");
+            partial = Some(match partial {
+                None => self.start(j),
+                Some(partial) => {
+                    let pairs = self.conditions.pairs(&joined, j);
+                    self.join(&partial, j, &pairs)?
+                }
+            });
+            joined.0[j] = true;
+        }
+        Ok(partial.expect("a cluster has leaves"))
+    }
+
+    /// The way in which a leaf must be joined, where hints leave one.
+    fn directed(&self, j: usize) -> Option<JoinMethod> {
+        let own = self.hints.iter().find(|(leaf, _)| *leaf == j).map(|(_, method)| *method);
+        own.or_else(|| self.planner.binder.only_join())
+    }
+
     fn greedy(&mut self) -> Result<Partial> {
         let n = self.leaves.len();
         let mut waiting = Waiting::new(&self.leaves, &self.conditions);
@@ -402,7 +449,7 @@ impl ClusterPlanner<'_, '_, '_> {
         let selectivity = self.planner.selectivity_of(pairs.iter().map(|i| &self.conjuncts[*i]), None);
         let leaf = &self.leaves[j];
         let rows = (outer.rows * leaf.rows * selectivity).max(0.01);
-        let forced = self.hints.first().copied();
+        let directed = self.directed(j);
         let (keys, rest): (Vec<usize>, Vec<usize>) =
             pairs.iter().partition(|i| self.conditions.is_key(**i, j));
         // Nested loops.
@@ -429,24 +476,20 @@ impl ClusterPlanner<'_, '_, '_> {
             cost: loop_cost,
             rows,
         };
-        if !leaf.needs.is_empty() || forced == Some(JoinMethod::Loop) {
-            return Ok(best);
-        }
-        if keys.is_empty() {
+        if !leaf.needs.is_empty() || keys.is_empty() || directed == Some(JoinMethod::Loop) {
             return Ok(best);
         }
         // Computed rows, to which no index leads, are looked up by their keys, however few the outer rows are thought to be: comparing
         // each with each takes for ever when there are more. System views are small, and loops keep the outer rows' order.
-        if matches!(&leaf.source, Source::Other(planned) if !planned.as_ref().is_some_and(|p| is_view(&p.node)))
-        {
+        if leaf.is_computed() || directed == Some(JoinMethod::Hash) {
             best.cost = f64::INFINITY;
         }
         let both = outer.cost + leaf.cost + cost::HASH_START + rows * cost::TOUCH;
-        for build_inner in [true, false] {
+        let written = self.planner.binder.asked.force_order || !self.hints.is_empty();
+        for build_inner in [true, false].into_iter().filter(|inner| !(written && *inner)) {
             let (build, probe) = if build_inner { (leaf.rows, outer.rows) } else { (outer.rows, leaf.rows) };
             let c = both + build * cost::HASH_BUILD + probe * cost::HASH_PROBE;
-            if c < best.cost || (forced == Some(JoinMethod::Hash) && matches!(*best.tree, Tree::Loop { .. }))
-            {
+            if c < best.cost {
                 best.cost = c;
                 best.tree = Rc::new(Tree::Hash {
                     outer: outer.tree.clone(),

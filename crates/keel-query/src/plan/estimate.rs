@@ -37,7 +37,10 @@ impl Planner<'_, '_> {
         let stats = self.statistics(table);
         let rows = stats.as_ref().map_or(cost::DEFAULT_ROWS, |s| s.rows.max(cost::ROWS_MIN));
         let id = table.columns[column].column_id;
-        let alone = table.indexes.iter().any(|i| i.unique && i.key.len() == 1 && i.key[0].column_id == id);
+        let alone = table
+            .indexes
+            .iter()
+            .any(|i| i.unique && i.filter.is_none() && i.key.len() == 1 && i.key[0].column_id == id);
         if alone {
             let known = stats.as_ref().and_then(|s| s.columns.get(column)).cloned();
             return Some((rows, rows, known));

@@ -5,6 +5,7 @@ pub mod api;
 pub mod cluster;
 pub mod cost;
 pub mod estimate;
+mod filtered;
 mod late;
 mod mark;
 pub mod parallel;
@@ -93,6 +94,8 @@ struct Estimated {
 pub struct Planner<'b, 'a> {
     /// Slots and surroundings.
     pub binder: &'b mut Binder<'a>,
+    /// The conditions of filtered indexes, by the numbers of the references to their tables.
+    filters: HashMap<u32, filtered::Filters>,
     /// Subqueries planned so far.
     pub subplans: Vec<SubPlan>,
     /// Tables by reference number, for statistics.
@@ -123,6 +126,7 @@ impl<'b, 'a> Planner<'b, 'a> {
     pub fn new(binder: &'b mut Binder<'a>) -> Planner<'b, 'a> {
         Planner {
             binder,
+            filters: HashMap::new(),
             subplans: Vec::new(),
             tables: HashMap::new(),
             direct_target: None,
@@ -145,20 +149,24 @@ impl<'b, 'a> Planner<'b, 'a> {
         self.remember_tables(&rel);
         let off = self.binder.scope.disabled_passes().contains(&rewrite::Pass::ShareParts);
         let shared = if off { None } else { share::shared(&rel, need) };
-        let Some(shared) = shared else { return self.plan(rel, need, &SortOrder::NONE) };
+        let want = SortOrder { keys: None, row_goal: self.binder.asked.fast };
+        let Some(shared) = shared else {
+            let planned = self.plan(rel, need, &want)?;
+            return planned.if_possible();
+        };
         let parts = self.unfinished.len();
-        let shared = self.plan(shared, need, &SortOrder::NONE)?;
+        let shared = self.plan(shared, need, &want)?;
         let subplans = self.subplans.len();
-        let plain = self.plan(rel, need, &SortOrder::NONE)?;
+        let plain = self.plan(rel, need, &want)?;
         if plain.node.cost <= shared.node.cost {
             self.unfinished.truncate(parts);
-            return Ok(plain);
+            return plain.if_possible();
         }
         self.subplans.truncate(subplans);
         if self.wish.is_none() {
             self.finish_parts();
         }
-        Ok(shared)
+        shared.if_possible()
     }
 
     /// Shared parts are as they will run.
@@ -231,7 +239,7 @@ impl SubqueryPlanner for Planner<'_, '_> {
         self.remember_tables(&rel);
         let row_goal = (asks == Asks::Exists).then_some(1.0);
         let inner_outer: Vec<usize> = rel.outer_slots().into_iter().map(|s| s as usize).collect();
-        let mut planned = self.plan(rel, &need, &SortOrder { keys: None, row_goal })?;
+        let mut planned = self.plan(rel, &need, &SortOrder { keys: None, row_goal })?.if_possible()?;
         if asks == Asks::Rows {
             planned = self.spooled(planned, &need, inner_outer);
         }

@@ -7,10 +7,11 @@ use super::remote::show_sent;
 use super::shown::{Object, Part, Shown};
 use super::text::show_loop;
 use super::{Estimated, Planner, SortOrder, rewrite};
+use crate::bind::Grouping;
 use crate::bind::rel::{
     Aggregate, JoinKind, JoinMethod, Rel, SetKind, SharedRel, SlotSet, SortKey, WindowCall,
 };
-use crate::errors::Result;
+use crate::errors::{self, Result};
 use crate::exec::node::{
     AggregateCall, AggregateNode, DistinctNode, FilterNode, HashJoinNode, LoopNode, Node, Op, OrderKey,
     ProjectNode, RecursiveNode, SetOpNode, SharedNode, SharedPart, SortNode, SpoolNode, TopNode, ValuesNode,
@@ -45,6 +46,10 @@ impl Planned {
     #[must_use]
     pub fn one() -> Planned {
         Planned::plain(Op::One, 1.0, 0.0, SlotSet::new())
+    }
+    /// Itself, unless hints leave no way to read some table: error 8622.
+    pub(super) fn if_possible(self) -> Result<Planned> {
+        if self.node.cost.is_finite() { Ok(self) } else { Err(errors::no_plan()) }
     }
     pub(super) fn plain(op: Op, rows: f64, cost: f64, produced: SlotSet) -> Planned {
         Planned { node: Node { op, rows, cost }, order: Vec::new(), fixed: SlotSet::new(), produced }
@@ -148,13 +153,13 @@ impl Planner<'_, '_> {
             Rel::Window { input, partition, order, calls } => {
                 self.plan_window(*input, partition, order, calls, need)
             }
-            Rel::Sort { input, keys } => self.plan_sort(*input, keys, need, None, want.row_goal),
+            Rel::Sort { input, keys } => self.plan_sort(*input, keys, need, Vec::new(), want.row_goal),
             Rel::Top { input, count, percent, ties, offset } => {
                 self.plan_top(*input, count, percent, ties, offset, need)
             }
             Rel::Distinct { input, slots } => {
                 let inside: SlotSet = slots.iter().copied().collect();
-                let planned = self.plan(*input, &inside, &SortOrder::NONE)?;
+                let planned = self.plan_grouped(*input, &inside, Some(slots.clone()))?;
                 let columns = slots.iter().map(|s| (*s as usize, self.key_column(*s))).collect();
                 let (rows, cost) = (planned.node.rows, planned.node.cost);
                 let distinct = self.distinct_of(&slots, rows);
@@ -162,8 +167,10 @@ impl Planner<'_, '_> {
                 let open = slots.iter().filter(|s| !planned.fixed.contains(s)).count();
                 let by = planned.order.iter().map(|(s, _)| s).filter(|s| !planned.fixed.contains(s));
                 let by: SlotSet = by.take(open).copied().collect();
-                let ordered = slots.iter().all(|s| by.contains(s) || planned.fixed.contains(s));
-                let node = DistinctNode { input: Arc::new(planned.node), columns, ordered };
+                let ordered = slots.iter().all(|s| by.contains(s) || planned.fixed.contains(s))
+                    && self.binder.asked.grouping != Some(Grouping::Hash);
+                let few = want.row_goal.is_some();
+                let node = DistinctNode { input: Arc::new(planned.node), columns, ordered, few };
                 let cost = cost + rows * if ordered { cost::TOUCH } else { cost::HASH_BUILD };
                 let mut out = Planned::plain(Op::Distinct(Arc::new(node)), distinct, cost, inside);
                 if ordered {
@@ -282,7 +289,7 @@ impl Planner<'_, '_> {
         input: Rel,
         keys: Vec<SortKey>,
         need: &SlotSet,
-        limit: Option<Expr>,
+        limit: Vec<Expr>,
         row_goal: Option<f64>,
     ) -> Result<Planned> {
         let mut wanted = need.clone();
@@ -296,9 +303,9 @@ impl Planner<'_, '_> {
             self.order_used = true;
             return Ok(planned);
         }
-        let shown = self.show_sort(&keys, limit.is_some());
+        let shown = self.show_sort(&keys, !limit.is_empty());
         let compiled = self.order_keys(&keys)?;
-        let limit = limit.map(|l| self.compiler().value(&l)).transpose()?;
+        let limit = self.compiler().values(&limit)?;
         let slots = Self::carried(&planned, need);
         let rows = planned.node.rows;
         let cost = planned.node.cost + cost::sort(rows);
@@ -331,27 +338,39 @@ impl Planner<'_, '_> {
         ties.iter().flatten().for_each(|k| k.expr.add_slots(&mut wanted));
         // TOP over ORDER BY: the sort needs to remember only the first rows.
         let limit = match (&count, percent, &ties) {
-            (Some(c), false, None) => Some(match &offset {
-                None => c.clone(),
-                Some(o) => self.binder.arithmetic(crate::expr::ArithOp::Add, c.clone(), o.clone())?,
-            }),
-            _ => None,
+            (Some(c), false, None) => std::iter::once(c).chain(&offset).cloned().collect(),
+            _ => Vec::new(),
         };
         let planned = match input {
             Rel::Sort { input, keys } => self.plan_sort(*input, keys, &wanted, limit, goal)?,
             other => self.plan(other, &wanted, &SortOrder { keys: None, row_goal: goal })?,
         };
+        let may_be_none = count.as_ref().is_some_and(Expr::has_subquery);
+        let shown = self.show_top(count.as_ref(), percent, ties.as_deref(), offset.as_ref());
         let ties = ties.map(|t| self.order_keys(&t)).transpose()?;
         let count = count.map(|c| self.compiler().value(&c)).transpose()?;
         let offset = offset.map(|o| self.compiler().value(&o)).transpose()?;
         let slots = Self::carried(&planned, &wanted);
         let rows = goal.map_or(planned.node.rows, |g| g.min(planned.node.rows));
         let cost = planned.node.cost;
-        let node = TopNode { input: Arc::new(planned.node), count, percent, ties, offset, slots };
+        let input = Arc::new(planned.node);
+        let node = TopNode { input, count, percent, ties, offset, may_be_none, slots, shown };
         let mut out = Planned::plain(Op::Top(Arc::new(node)), rows, cost, planned.produced);
         out.order = planned.order;
         out.fixed = planned.fixed;
         Ok(out)
+    }
+
+    /// Input whose equal rows are to be found; sorted by the columns in question where ORDER GROUP asks for that.
+    fn plan_grouped(&mut self, input: Rel, need: &SlotSet, by: Option<Vec<Slot>>) -> Result<Planned> {
+        match by.filter(|by| !by.is_empty() && self.binder.asked.grouping == Some(Grouping::Order)) {
+            Some(by) => {
+                let key = |slot| SortKey { expr: self.binder.read(slot), descending: false };
+                let keys = by.into_iter().map(key).collect();
+                self.plan_sort(input, keys, need, Vec::new(), None)
+            }
+            None => self.plan(input, need, &SortOrder::NONE),
+        }
     }
 
     #[allow(clippy::too_many_arguments, reason = "the parts of one logical node")]
@@ -372,20 +391,23 @@ impl Planner<'_, '_> {
             a.arg.iter().chain(&a.separator).for_each(|e| e.add_slots(&mut inside));
             a.order.iter().for_each(|k| k.expr.add_slots(&mut inside));
         }
-        let planned = self.plan(input, &inside, &SortOrder::NONE)?;
         let group_slots: Option<Vec<Slot>> = groups.iter().map(|(_, e)| e.as_slot()).collect();
+        let sorted = group_slots.clone().filter(|_| sets.is_none() && !scalar);
+        let planned = self.plan_grouped(input, &inside, sorted)?;
+        let hashed = self.binder.asked.grouping == Some(Grouping::Hash);
         let ordered = sets.is_none()
             && (scalar
-                || group_slots.as_ref().is_some_and(|g| {
-                    let have: Vec<Slot> = planned
-                        .order
-                        .iter()
-                        .map(|(s, _)| *s)
-                        .filter(|s| !planned.fixed.contains(s))
-                        .collect();
-                    let open: Vec<&Slot> = g.iter().filter(|s| !planned.fixed.contains(s)).collect();
-                    open.len() <= have.len() && have[..open.len()].iter().all(|s| open.contains(&s))
-                }));
+                || !hashed
+                    && group_slots.as_ref().is_some_and(|g| {
+                        let have: Vec<Slot> = planned
+                            .order
+                            .iter()
+                            .map(|(s, _)| *s)
+                            .filter(|s| !planned.fixed.contains(s))
+                            .collect();
+                        let open: Vec<&Slot> = g.iter().filter(|s| !planned.fixed.contains(s)).collect();
+                        open.len() <= have.len() && have[..open.len()].iter().all(|s| open.contains(&s))
+                    }));
         let shown = self.show_aggregate(&groups, &aggs, ordered);
         let rows = planned.node.rows;
         let estimated = if scalar && groups.is_empty() {
@@ -460,7 +482,7 @@ impl Planner<'_, '_> {
         let planned = if keys.is_empty() {
             self.plan(input, &inside, &SortOrder::NONE)?
         } else {
-            self.plan_sort(input, keys, &inside, None, None)?
+            self.plan_sort(input, keys, &inside, Vec::new(), None)?
         };
         let mut compiled = Vec::new();
         for c in &calls {
@@ -548,8 +570,12 @@ impl Planner<'_, '_> {
         hint: Option<JoinMethod>,
         need: &SlotSet,
     ) -> Result<Planned> {
+        let hint = hint.or_else(|| self.binder.only_join());
         let early = match hint {
-            None if kind == JoinKind::Semi && semi_joins(&left) < NESTED_JOINS_MAX => {
+            None if kind == JoinKind::Semi
+                && !self.binder.asked.force_order
+                && semi_joins(&left) < NESTED_JOINS_MAX =>
+            {
                 rewrite::sunk(kind, &left, &right, &on)
             }
             _ => None,
@@ -572,7 +598,9 @@ impl Planner<'_, '_> {
     ) -> Result<Planned> {
         let (ls, rs) = (left.produced(), right.produced());
         let reversed = match hint {
-            None if kind == JoinKind::Semi => self.by_the_right(&left, &right, &on, need)?,
+            None if kind == JoinKind::Semi && !self.binder.asked.force_order => {
+                self.by_the_right(&left, &right, &on, need)?
+            }
             _ => None,
         };
         let cheaper = |other: f64| reversed.as_ref().is_some_and(|r| r.node.cost < other);

@@ -38,6 +38,17 @@ pub enum Part {
     Define(Vec<(String, String)>),
     /// A sort that keeps the first rows.
     TopN,
+    /// How many rows are passed over.
+    Offset(String),
+    /// How many first rows there are, or how many in a hundred.
+    Top {
+        /// The number.
+        count: String,
+        /// PERCENT.
+        percent: bool,
+    },
+    /// WITH TIES: the keys of the order.
+    Ties(Vec<String>),
     /// The order in which an index is read; `true` is backward.
     Ordered(bool),
     /// Fetches the rows that another index found.
@@ -182,6 +193,11 @@ impl Part {
             }
             Part::Define(all) => write!(s, "DEFINE:({})", definitions(all)),
             Part::TopN => write!(s, "TOP N"),
+            Part::Offset(count) => write!(s, "OFFSET EXPRESSION:({count})"),
+            Part::Top { count, percent } => {
+                write!(s, "TOP EXPRESSION:({count}){}", if *percent { " PERCENT" } else { "" })
+            }
+            Part::Ties(keys) => return list(s, "TIE COLUMNS", keys, ", "),
             Part::Ordered(false) => write!(s, "ORDERED FORWARD"),
             Part::Ordered(true) => write!(s, "ORDERED BACKWARD"),
             Part::Lookup => write!(s, "LOOKUP ORDERED FORWARD"),

@@ -131,13 +131,14 @@ impl Tree {
             Op::HashJoin(h) => (Cow::Borrowed(&h.shown), vec![below(&h.build), below(&h.probe)]),
             Op::Aggregate(a) => (Cow::Borrowed(&a.shown), vec![below(&a.input)]),
             Op::Sort(s) => (Cow::Borrowed(&s.shown), vec![below(&s.input)]),
-            Op::Top(t) => (made("Top", Vec::new()), vec![below(&t.input)]),
+            Op::Top(t) => (Cow::Borrowed(&t.shown), vec![below(&t.input)]),
             Op::Distinct(d) if d.ordered => {
                 let group = vec![Part::GroupBy(Vec::new())];
                 (Cow::Owned(Shown::of("Stream Aggregate", "Aggregate", group)), vec![below(&d.input)])
             }
             Op::Distinct(d) => {
-                (Cow::Owned(Shown::of("Hash Match", "Aggregate", Vec::new())), vec![below(&d.input)])
+                let logical = if d.few { "Flow Distinct" } else { "Aggregate" };
+                (Cow::Owned(Shown::of("Hash Match", logical, Vec::new())), vec![below(&d.input)])
             }
             Op::SetOp(s) => {
                 let shown = match s.kind {

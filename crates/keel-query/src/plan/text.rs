@@ -131,6 +131,24 @@ impl Planner<'_, '_> {
         }
     }
 
+    pub(super) fn show_top(
+        &self,
+        count: Option<&Expr>,
+        percent: bool,
+        ties: Option<&[SortKey]>,
+        offset: Option<&Expr>,
+    ) -> Shown {
+        // A number is converted when the plan is made.
+        let text = |e: &Expr| match &e.kind {
+            ExprKind::Cast(c) if c.input.as_const().is_some() => self.expr_text(&c.input),
+            _ => self.expr_text(e),
+        };
+        let skipped = offset.map(|e| Part::Offset(text(e)));
+        let wanted = count.map(|e| Part::Top { count: text(e), percent });
+        let tied = ties.map(|keys| Part::Ties(keys.iter().map(|k| self.expr_text(&k.expr)).collect()));
+        Shown::new("Top", skipped.into_iter().chain(wanted).chain(tied).collect())
+    }
+
     pub(super) fn show_aggregate(&self, groups: &[(Slot, Expr)], aggs: &[Aggregate], ordered: bool) -> Shown {
         let call = |a: &Aggregate| {
             let arg = a.arg.as_ref().map_or("*".to_owned(), |e| self.expr_text(e));

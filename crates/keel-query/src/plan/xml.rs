@@ -221,7 +221,12 @@ fn element_of(shown: &Shown) -> (&'static str, Vec<(&'static str, &str)>) {
         "Hash Match" => ("Hash", Vec::new()),
         "Stream Aggregate" => ("StreamAggregate", Vec::new()),
         "Sort" => ("Sort", vec![("Distinct", "0")]),
-        "Top" => ("Top", Vec::new()),
+        "Top" => {
+            let percent = shown.parts.iter().any(|p| matches!(p, Part::Top { percent: true, .. }));
+            let ties = shown.parts.iter().any(|p| matches!(p, Part::Ties(_)));
+            let word = |is| if is { "1" } else { "0" };
+            ("Top", vec![("RowCount", "0"), ("IsPercent", word(percent)), ("WithTies", word(ties))])
+        }
         "Parallelism" => ("Parallelism", Vec::new()),
         "Concatenation" => ("Concat", Vec::new()),
         "Index Spool" | "Table Spool" => ("Spool", Vec::new()),
@@ -268,8 +273,10 @@ fn placed(o: &Object) -> Vec<(&'static str, String)> {
 /// What stands in an operator's element before its inputs, in the order in which the schema has it.
 fn parts_of(out: &mut Out, element: &str, shown: &Shown) -> io::Result<()> {
     for part in &shown.parts {
-        if let Part::Define(all) = part {
-            defined(out, all)?;
+        match part {
+            Part::Define(all) => defined(out, all)?,
+            Part::Ties(keys) => list(out, "TieColumns", keys)?,
+            _ => {}
         }
     }
     for part in &shown.parts {
@@ -297,7 +304,10 @@ fn parts_of(out: &mut Out, element: &str, shown: &Shown) -> io::Result<()> {
                     })
                 })?;
             }
+            Part::Offset(count) => scalar(out, "OffsetExpression", count)?,
+            Part::Top { count, .. } => scalar(out, "TopExpression", count)?,
             Part::Define(_)
+            | Part::Ties(_)
             | Part::TopN
             | Part::Ordered(_)
             | Part::Lookup

@@ -197,6 +197,11 @@ impl Host for ServerHost {
             _ => None,
         };
         let names = self.names(entry.group, entry.database, replica);
+        // A database that has been taken out of its group is nobody's to wait for.
+        let is_gone = entry.database.is_some() && names.database.is_none();
+        if is_gone && matches!(entry.what, LogEvent::NotSynchronized { .. }) {
+            return;
+        }
         let (name, number, text) = match &entry.what {
             LogEvent::Failover(record) => {
                 let Some(config) = self.config(record.group) else { return };

@@ -152,7 +152,9 @@ impl Runner<'_> {
         };
         self.lock_schemes(&entry, &fresh)?;
         self.lock_collections(&entry, &fresh)?;
-        self.taken_constraint_names(table, &fresh)?;
+        if table.object_id >= 0 {
+            self.check_constraint_names(&entry, &fresh, storage::constraint_names(table))?;
+        }
         self.fill_missing(program, frame, &mut fresh, before, elements)?;
         if table.period.is_none() && fresh.period.is_some() {
             self.check_period(table, &fresh)?;
@@ -203,22 +205,6 @@ impl Runner<'_> {
         if columns.iter().any(|c| nullable(&c.name.text)) {
             self.info.say(errors::nullable_primary_key(&table.name));
             return Err(errors::constraint_not_created());
-        }
-        Ok(())
-    }
-
-    fn taken_constraint_names(&self, old: &TableDef, new: &TableDef) -> Result<()> {
-        if old.object_id < 0 {
-            return Ok(());
-        }
-        let had = storage::constraint_names(old);
-        let entry = self.entry_of(old.database)?;
-        let picture = self.info.picture(&entry);
-        for name in storage::constraint_names(new) {
-            if !had.contains(&name) && picture.named(old.schema_id, &name).is_some() {
-                self.info.say(errors::object_exists(&name));
-                return Err(errors::constraint_not_created());
-            }
         }
         Ok(())
     }

@@ -683,7 +683,7 @@ impl Runner<'_> {
         };
         self.lock_schemes(&place.entry, &table)?;
         self.lock_collections(&place.entry, &table)?;
-        self.check_constraint_names(&place, &table)?;
+        self.check_constraint_names(&place.entry, &table, Vec::new())?;
         let versioning = super::temporal::asked(&c.options)?;
         if versioning.is_some() && place.entry.id == TEMPDB {
             return Err(errors::versioned_in_tempdb(&place.name));
@@ -699,13 +699,30 @@ impl Runner<'_> {
         }
     }
 
-    fn check_constraint_names(&self, place: &Place, table: &TableDef) -> Result<()> {
-        let picture = self.info.picture(&place.entry);
-        for name in super::storage::constraint_names(table) {
-            if picture.named(place.schema_id, &name).is_some() {
-                self.info.say(errors::object_exists(&name));
+    /// Error 1750 behind 2714 when a new constraint has the name of an object, of its table or of another of its constraints; `had` are
+    /// the names of those that were there before.
+    pub(super) fn check_constraint_names(
+        &mut self,
+        entry: &Arc<DatabaseEntry>,
+        table: &TableDef,
+        had: Vec<String>,
+    ) -> Result<()> {
+        let mut new = super::storage::constraint_names(table);
+        for old in had {
+            if let Some(at) = new.iter().position(|name| *name == old) {
+                new.swap_remove(at);
+            }
+        }
+        let mut met = vec![fold(&table.name)];
+        for name in new {
+            let place = Place { entry: Arc::clone(entry), schema_id: table.schema_id, name };
+            self.lock_name(&place)?;
+            let again = met.contains(&fold(&place.name));
+            if again || self.check_free(&place).is_err() {
+                self.info.say(errors::object_exists(&place.name));
                 return Err(errors::constraint_not_created());
             }
+            met.push(fold(&place.name));
         }
         Ok(())
     }

@@ -240,6 +240,7 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         "version" => variant_int(957),
         "comparisonstyle" => variant_int(settings.default_collation().comparison_style().into()),
         "lcid" => variant_int(settings.default_collation().lcid().into()),
+        "sqlcharsetname" => variant_text(&charset_name(settings.default_collation())),
         "sqlsortorder" => variant_int(settings.default_collation().sort_id().into()),
         "maxsizeinbytes" => Value::Null,
         "edition" | "serviceobjective" => Value::Null,
@@ -279,6 +280,14 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         | "isxtpsupported" => variant_int(0),
         _ => Value::Null,
     })
+}
+
+/// The character set of `varchar`, as the product has named them since before code pages.
+fn charset_name(collation: keel_types::Collation) -> String {
+    match collation.code_page() {
+        1252 => "iso_1".to_owned(),
+        other => format!("cp{other}"),
+    }
 }
 
 pub(super) fn database_property_int(info: &Info, args: &[Value]) -> Result<Value> {

@@ -11,6 +11,8 @@ use keel_query::catalog::{Catalog as _, TableDef};
 use keel_types::SqlError;
 use std::sync::Arc;
 
+/// Characters of a name.
+const NAME_MAX: usize = 128;
 /// Parameters of `sp_rename`.
 const NAMES: [&str; 3] = ["objname", "newname", "objtype"];
 
@@ -47,7 +49,8 @@ fn rename_event(
 pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     runner.owner_only()?;
     let old = string(args, "objname", 0).unwrap_or_default();
-    let new = string(args, "newname", 1).unwrap_or_default();
+    // A parameter of type sysname, which takes no more of it.
+    let new: String = string(args, "newname", 1).unwrap_or_default().chars().take(NAME_MAX).collect();
     let given = string(args, "objtype", 2).map(|kind| kind.to_ascii_uppercase());
     // Without a type, what is no object may be a column.
     let is_part =
@@ -149,6 +152,10 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             runner.put(&entry, CatalogObject::Queue(Arc::new(q)))
         }
         Named::Constraint(t, id) => {
+            let own = |n: &Named| matches!(n, Named::Constraint(_, other) if *other == id);
+            if picture.named(t.schema_id, new).is_some_and(|n| !own(&n)) {
+                return Err(exists());
+            }
             let mut t = (*t).clone();
             t.indexes.iter_mut().filter(|i| i.constraint_id == id).for_each(|i| i.name = new.to_owned());
             t.checks.iter_mut().filter(|c| c.object_id == id).for_each(|c| c.name = new.to_owned());

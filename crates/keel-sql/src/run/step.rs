@@ -271,10 +271,6 @@ impl Runner<'_> {
             return Ok(());
         }
         let Some(switch) = Switches::by_name(name) else { return Err(errors::unknown_option(name)) };
-        // Whoever asks for this counts on an order of joins that does not come.
-        if on && name == "FORCEPLAN" {
-            return Err(errors::not_supported(format!("SET {name} ON")));
-        }
         self.info.change_options(|options| options.switches.set(switch, on));
         Ok(())
     }

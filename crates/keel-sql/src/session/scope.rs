@@ -375,6 +375,7 @@ impl BindScope for Scope<'_> {
             quoted_identifier,
             ansi_nulls,
             concat_null_yields_null: options.on(Switches::CONCAT_NULL),
+            force_plan: options.on(Switches::FORCEPLAN),
             collation: self.database_collation(),
         }
     }

@@ -192,6 +192,12 @@ pub(super) static VIEWS: &[SystemView] = &[
     },
     SystemView {
         schema: "sys",
+        name: "dm_exec_valid_use_hints",
+        columns: &[("name", super::NAME)],
+        rows: |_| keel_query::bind::USE_HINTS.iter().map(|name| vec![text(*name)]).collect(),
+    },
+    SystemView {
+        schema: "sys",
         name: "dm_exec_plan_attributes",
         columns: &[
             ("attribute", SqlType::VarChar(Length::Limited(128))),
