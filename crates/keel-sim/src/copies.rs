@@ -540,7 +540,7 @@ impl World {
         self.instances[i].engines.remove(&index);
         let ground = self.instances[i].ground();
         // Chances of its own: worlds without real databases are the same.
-        let mut dice = SplitMix(self.plan.chances ^ self.now ^ 0x5EED_0FF);
+        let mut dice = SplitMix(self.plan.chances ^ self.now ^ 0x05EE_D0FF);
         let breaks = self.healing.is_none() && dice.below(3) == 0;
         let made = match breaks.then(|| Engine::begin_from(&ground, &database_dir(index), image, &mut dice)) {
             Some(Ok(true)) => {
