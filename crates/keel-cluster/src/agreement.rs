@@ -103,7 +103,7 @@ impl Group {
         {
             cx.reply(command, Err(CommandError::Failed));
         }
-        if self.role.leads() || matches!(self.role, Role::Renouncing { .. }) {
+        if self.leads_or_gives_up() {
             self.step_down(cx, reason);
         }
         for command in self.take_commands() {
@@ -142,12 +142,17 @@ impl Group {
         }
     }
 
-    /// A quorum is forced: nobody leads until a failover is forced too, not even who has led up to now. What he knows may
-    /// have been overtaken, and the store takes nothing from him before.
+    /// A quorum is forced: nobody leads until a failover is forced too, not even who has led up to now, nor does anybody give the
+    /// role up. What he knows may have been overtaken, and the store takes nothing from him before.
     pub(crate) fn doubt(&mut self, cx: &mut Cx<'_>) {
-        if self.clustered() && (self.role.leads() || matches!(self.role, Role::Promoting { .. })) {
+        if self.clustered() && self.leads_or_gives_up() {
             self.fall_back(cx, FenceReason::LostQuorum);
         }
+    }
+
+    /// It leads, or is on the way to that or from it.
+    fn leads_or_gives_up(&self) -> bool {
+        self.role.leads() || matches!(self.role, Role::Renouncing { .. })
     }
 
     /// A forced failover here is on its way to the store, whose agreement ends all question.
@@ -163,7 +168,7 @@ impl Group {
             return;
         }
         // Somebody else has forced a quorum, and this instance follows it now.
-        if self.role.leads() && self.is_in_question(cx) && !self.is_forcing() {
+        if self.leads_or_gives_up() && self.is_in_question(cx) && !self.is_forcing() {
             self.doubt(cx);
         }
         if self.store.proposed.is_some_and(|(_, at)| cx.now.saturating_sub(at) >= PROPOSE_AGAIN) {

@@ -486,8 +486,14 @@ impl Group {
         self.write_out(cx);
     }
 
+    /// What was to happen once changes are durable does not, but for what the configuration that counts says without them: a copy that
+    /// has no place in it is let go.
     pub(crate) fn clear_effects(&mut self) {
-        self.effects.clear();
+        let clustered = self.clustered();
+        let config = if clustered { &self.store.settled } else { &self.config };
+        let (gone, local) = (config.dropped || self.local.gone, &self.local.databases);
+        let leaves = |id| gone || config.database(id).is_none() || local.get(&id).is_some_and(|d| d.left);
+        self.effects.retain(|(_, effect)| matches!(effect, Effect::Release(id, _) if leaves(*id)));
     }
 
     /// The group does not exist any more for this instance.
@@ -548,7 +554,6 @@ impl Group {
     /// What could not be made durable is not: whoever asked for it was told so, and it must not take effect later. The
     /// number of an epoch is used up all the same, because the record may be on disk.
     fn take_back(&mut self, cx: &mut Cx<'_>) {
-        self.effects.clear();
         if self.clustered() {
             self.epoch_seen = self.epoch_seen.max(self.config.stamp.epoch);
             self.config = self.store.settled.clone();
@@ -562,6 +567,7 @@ impl Group {
         if self.config.stamp.epoch.0 % EPOCH_STEP != u64::from(ordinal) {
             if !self.is_primary() {
                 // The role was handed over, and nobody else has it: the attempt goes on.
+                self.clear_effects();
                 return;
             }
         } else if self.config.parent == Epoch(0) && self.store.durable.stamp == Stamp::default() {
@@ -571,6 +577,7 @@ impl Group {
         }
         self.epoch_seen = self.epoch_seen.max(self.config.stamp.epoch);
         self.config = self.store.durable.clone();
+        self.clear_effects();
         self.touch();
     }
 

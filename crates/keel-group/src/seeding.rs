@@ -24,13 +24,15 @@ use crate::peer::Peer;
 use crate::rate::Rate;
 use crate::share::Share;
 use crate::shell::Shared;
-use keel_cluster::{Event, GroupDatabaseId, InstanceId};
+use keel_base::panics;
+use keel_cluster::{Event, GroupDatabaseId, GroupId, InstanceId};
 use keel_node::{DbError, SeedSource};
 use keel_transport::SeedChunk;
 use keel_transport::limits::SEED_BYTES_MAX;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -258,6 +260,48 @@ impl Seedings {
 }
 
 impl Shared {
+    /// Starts a thread of an attempt. When there is none to be had, or it panics, the attempt is over and nothing else.
+    fn spawn_attempt(
+        self: &Arc<Self>,
+        (peer, database): Errand,
+        body: impl FnOnce(&Arc<Shared>) + Send + 'static,
+    ) {
+        let spawned = self.spawn("seeding", move |shared| {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(&shared))) {
+                let what = format!("a system assertion check has failed: {}", panics::text(&*panic));
+                shared.attempt_broke((peer, database), &what);
+            }
+        });
+        if let Err(error) = spawned {
+            let (shared, what) = (Arc::clone(self), error.to_string());
+            // The machine's lock may be held here.
+            self.work.give(GroupId(Uuid::nil()), move || shared.attempt_broke((peer, database), &what));
+        }
+    }
+
+    /// Whoever makes a copy, here or there, and the machine, which tries again, hear that it comes to nothing.
+    fn attempt_broke(self: &Arc<Self>, errand: Errand, what: &str) {
+        let (peer, database) = errand;
+        self.note(Some(database), &format!("Seeding failed: {what}"));
+        let of = |a: &Attempt| (a.peer, a.database) == errand;
+        let sources: Vec<_> = self.seedings.sources.lock().values().cloned().collect();
+        let targets: Vec<_> = self.seedings.targets.lock().values().cloned().collect();
+        let mut over = Vec::new();
+        for source in sources.iter().filter(|s| of(&s.attempt)) {
+            self.put_by(source, SeedingOutcome::Failed(what.to_owned()));
+            over.push(source.attempt.operation);
+        }
+        for target in targets.iter().filter(|t| of(&t.attempt)) {
+            self.put_target_by(target, what);
+            over.push(target.attempt.operation);
+        }
+        if let Some(to) = self.peer(peer) {
+            let failed = |operation| SeedMsg::Failed { operation, text: what.to_owned() };
+            over.into_iter().for_each(|operation| self.send_seed_msg(&to, &failed(operation)));
+        }
+        self.step(Event::SeedEnded { peer, database, completed: false });
+    }
+
     fn send_seed_msg(&self, peer: &Peer, msg: &SeedMsg) {
         let body = postcard::to_stdvec(msg).expect("writing to a vector cannot fail");
         self.send_seeding(peer, &body);

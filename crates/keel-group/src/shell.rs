@@ -33,6 +33,7 @@ use crate::tls::Tls;
 use crate::trust::{Member, Trust};
 use crate::work::Work;
 use keel_base::env::Env;
+use keel_base::panics::EndsProcess;
 use keel_cluster::{
     Action, Command, CommandError, CommandId, Event, GroupDatabaseId, GroupId, InstanceId, Msg, Node,
 };
@@ -281,7 +282,8 @@ impl Shared {
         CommandId(self.next_command.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Starts a thread that ends by itself once `stopping` is set.
+    /// Starts a thread that ends by itself once `stopping` is set. A panic in it ends the process, with which nobody could do anything
+    /// any more: the others see that at once.
     pub(crate) fn spawn(
         self: &Arc<Self>,
         name: &str,
@@ -290,6 +292,7 @@ impl Shared {
         let shared = Arc::clone(self);
         shared.threads.fetch_add(1, Ordering::Relaxed);
         let spawned = thread::Builder::new().name(name.into()).spawn(move || {
+            let _needed = EndsProcess::on_panic();
             body(Arc::clone(&shared));
             shared.threads.fetch_sub(1, Ordering::Relaxed);
         });
@@ -306,8 +309,9 @@ impl Shared {
         self.run(&mut machine, event);
     }
 
-    /// One event and what comes of it.
+    /// One event and what comes of it: on any thread, also one that goes on after a panic, with which half of it would have happened.
     pub(crate) fn run(self: &Arc<Self>, machine: &mut Node, event: Event) {
+        let _whole = EndsProcess::on_panic();
         let actions = machine.step(self.now(), event);
         actions.into_iter().for_each(|action| self.act(action));
     }

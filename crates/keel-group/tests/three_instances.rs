@@ -4,12 +4,14 @@
 
 mod common;
 
-use common::{Cluster, DATABASE, GROUP, Node, Setup, put, until};
+use common::{Cluster, DATABASE, DB, GROUP, Node, Setup, Trouble, put, until};
 use keel_base::env::sim::SimDisk;
 use keel_cluster::{AvailabilityMode, Command, RoleStatus, SuspendReason};
 use keel_group::{GroupsOptions, SeedingOutcome, SeedingState};
 use keel_node::TxnError;
 use std::collections::BTreeSet;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
@@ -261,6 +263,49 @@ fn a_seeding_that_is_broken_off_goes_on() {
     cluster.nodes[0].groups.set_seeding_rate(0);
     until("both are seeded and synchronized", || cluster.nodes[0].all_synchronized(2));
     cluster.assert_equal();
+}
+
+/// Whatever goes wrong at the target, the attempt is over, and another one succeeds.
+fn assert_seeded_in_spite_of(trouble: Trouble, why: &str) {
+    let setup = seeded_setup(100);
+    let cluster = Cluster::start(&setup);
+    *cluster.nodes[1].host.trouble.lock() = Some(trouble);
+    cluster.make_group(&setup);
+    until("all are synchronized", || cluster.nodes[0].all_synchronized(2));
+    assert!(cluster.nodes[1].host.trouble.lock().is_none(), "it has happened");
+    assert!(cluster.nodes[1].host.seeded.lock().contains_key(DB), "the host knows the copy that follows");
+    let lines = cluster.nodes[1].host.lines.lock().clone();
+    assert!(lines.iter().any(|line| line.contains(why)), "{lines:?}");
+    cluster.assert_equal();
+}
+
+/// What it acknowledged would be gone with the next restart.
+#[test]
+fn a_copy_that_the_host_cannot_write_down_is_none() {
+    assert_seeded_in_spite_of(Trouble::NotNoted, "the disk is full");
+}
+
+#[test]
+fn an_attempt_that_panics_is_over() {
+    assert_seeded_in_spite_of(Trouble::NoPlace, "a system assertion check has failed: it was told to");
+}
+
+/// Half of an instance, whose other half goes on giving signs of life, would hold the others up.
+#[test]
+fn a_panic_in_a_thread_that_all_depends_on_ends_the_process() {
+    const CHILD: &str = "KEEL_TEST_ENDS_PROCESS";
+    if std::env::var_os(CHILD).is_some() {
+        let node = Node::start("A", &SimDisk::new(), 11, 0);
+        *node.host.trouble.lock() = Some(Trouble::NotAlive);
+        until("it has happened", || node.host.trouble.lock().is_none());
+        // Waits for the thread.
+        node.stop();
+        return;
+    }
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "a_panic_in_a_thread_that_all_depends_on_ends_the_process"]).env(CHILD, "1");
+    let ended = child.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(ended.signal(), Some(libc::SIGABRT), "{ended}");
 }
 
 #[test]

@@ -225,20 +225,47 @@ impl Log {
     /// One flush, then the lead passes on.
     fn lead(&self) {
         let shared = &*self.shared;
+        let _lead = Lead { shared, panicking: thread::panicking() };
         shared.flush_began.store(nanos(shared.clock.now()).max(1), Ordering::Relaxed);
         if let Err(error) = shared.flush_group() {
             shared.poison(error.to_string());
         }
-        shared.flush_began.store(0, Ordering::Relaxed);
-        let poisoned = shared.poisoned.load(Ordering::Acquire);
-        let hardened = shared.hardened.load(Ordering::Acquire);
-        let hook = shared.hardened_hook.read().clone();
+    }
+}
+
+/// The right to flush. It passes on when it is dropped, also by a leader who panics: nobody knows what the disk has then.
+struct Lead<'a> {
+    shared: &'a Shared,
+    /// The leader was panicking before it began.
+    panicking: bool,
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() && !self.panicking {
+            self.shared.poison("an assertion failed while it was flushed".into());
+        }
+        self.shared.flush_began.store(0, Ordering::Relaxed);
+        self.shared.pass_on();
+    }
+}
+
+fn nanos(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Shared {
+    /// Wakes those whose wait is over, and one who leads after this.
+    fn pass_on(&self) {
+        let poisoned = self.poisoned.load(Ordering::Acquire);
+        let hardened = self.hardened.load(Ordering::Acquire);
+        let hook = self.hardened_hook.read().clone();
         if let Some(hook) = hook {
             hook(Lsn(hardened));
         }
         let mut ready: Vec<(Arc<Slot>, u32)> = Vec::new();
         let next = {
-            let mut waiters = shared.waiters.lock();
+            let mut waiters = self.waiters.lock();
             let mut next: Option<Arc<Slot>> = None;
             waiters.list.retain(|waiter| {
                 if poisoned || waiter.lsn <= hardened {
@@ -262,13 +289,7 @@ impl Log {
             slot.tell(bit);
         }
     }
-}
 
-fn nanos(time: std::time::Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-impl Shared {
     /// Takes the group that has formed and makes it hardened. A group ends where an append does, or a received block.
     fn flush_group(&self) -> io::Result<()> {
         let mut writer = self.writer.lock();

@@ -5,7 +5,7 @@ mod follow;
 
 use crate::block::{self, FLAG_UNFINISHED, SECTOR_BYTES};
 use crate::segment::{SEGMENT_BYTES_MIN, path_of};
-use crate::{Log, LogError, LogOptions, OpenFrom};
+use crate::{Log, LogError, LogOptions, OpenFrom, SealedBlock};
 use keel_base::Lsn;
 use keel_base::env::sim::{SimDisk, SplitMix, Tear, env};
 use keel_base::env::{Disk, Env, File, OpenMode};
@@ -508,6 +508,18 @@ fn committers_share_flushes_and_all_are_woken() {
     assert!(stats.flushes < 800, "no two commits ever shared a flush");
     assert_eq!(log.hardened(), Lsn(800 * 300));
     log.positions().assert_ordered();
+}
+
+/// Who flushes for others panics: the others are told, and nobody waits for a flush that nobody does.
+#[test]
+fn a_leader_who_panics_leaves_nobody_waiting() {
+    let log = create(&SimDisk::new());
+    log.set_tap(Some(Arc::new(|_: &SealedBlock<'_>| panic!("it was told to"))));
+    let lsn = log.append(&record(0, 10), |_| ()).unwrap();
+    let other = log.clone();
+    assert!(std::thread::spawn(move || other.wait_hardened(lsn)).join().is_err());
+    assert!(matches!(log.wait_hardened(lsn), Err(LogError::Poisoned { .. })));
+    assert!(log.flushing_for().is_none());
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! <dir>/group.keel        it belongs to an availability group
 //! <dir>/keys.keel         it is encrypted, or was
 //! <dir>/snapshot-N.keel   a snapshot of it
+//! <dir>/seed.keel         it is a copy in the making
 //! ```
 //!
 //! The base tree's metadata holds the **redo start**:
@@ -760,8 +761,9 @@ pub(crate) fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError>
         disk.remove(&control::path(dir))?;
         disk.sync_dir(dir)?;
     }
-    let unfinished = [control::unfinished(dir), marker::unfinished(dir)];
-    for file in unfinished.into_iter().chain([data_path(dir), marker::path(dir), crate::keys::path(dir)]) {
+    let unfinished =
+        [control::unfinished(dir), marker::unfinished(dir)].into_iter().chain(crate::seed::paths(dir));
+    for file in unfinished.chain([data_path(dir), marker::path(dir), crate::keys::path(dir)]) {
         if disk.exists(&file) {
             disk.remove(&file)?;
         }

@@ -13,6 +13,7 @@ use crate::database::Database;
 use crate::error::DbError;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -124,7 +125,8 @@ impl Housekeeper {
             keel_base::env::real::run_in_background();
         }
         while let Some(database) = self.next() {
-            self.attend_to(&database);
+            // A panic, which has been reported, is the end of this chore and not of the thread, which is every database's.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.attend_to(&database)));
         }
     }
 

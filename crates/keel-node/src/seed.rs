@@ -12,6 +12,10 @@
 //! its base tree at once, so what it has is on its disk: after a break it says where each stream stands
 //! ([`SeedSink::position`]), and the source, which keeps nothing about its readers, goes on from there.
 //!
+//! That is so for one picture only: in another one, of a later checkpoint or from another source, rows that are there already may be
+//! newer, and the streams may have their borders elsewhere. So the copy keeps what it was told of its picture in `seed.keel` until it
+//! is whole, a [whole file](crate::whole_file) of magic `KEELSED1` and version 1 whose body is the [message](SeedInfo::encode).
+//!
 //! The rows may be newer than the checkpoint that the copy is labelled with (never newer than what was agreed), so the copy
 //! shows nothing until its log has caught up with them ([`Database::is_readable`]).
 //!
@@ -36,6 +40,8 @@ use crate::error::DbError;
 use crate::instance::Instance;
 use crate::keys::DatabaseKeys;
 use crate::marker::Marker;
+use crate::whole_file::Kind;
+use keel_base::env::Env;
 use keel_base::{DatabaseId, Epoch, Lsn};
 use keel_log::{Log, LogOptions};
 use keel_store::Direction;
@@ -51,6 +57,20 @@ const HEADER_BYTES: usize = 20;
 const FLAG_LAST: u32 = 1;
 /// Bytes of pages after which the sink publishes within a chunk.
 const MERGE_BYTES: usize = 16 << 20;
+/// What a copy in the making keeps of its picture. One with more is made anew after a break.
+const FILE: Kind = Kind { magic: b"KEELSED1", version: 1, bytes_max: 256 << 10 };
+const UNFINISHED: &str = "seed.new";
+
+/// The files that say what picture a copy in the making is of: the one that counts, and what it is called before it is whole.
+pub(crate) fn paths(dir: &Path) -> [PathBuf; 2] {
+    [dir.join("seed.keel"), dir.join(UNFINISHED)]
+}
+
+/// What picture the copy in the making in `dir` is of; nothing when that is not known.
+fn picture_in(env: &Env, dir: &Path) -> Result<Vec<u8>, DbError> {
+    let [path, _] = paths(dir);
+    Ok(if env.disk.exists(&path) { FILE.read(env, &path)?.unwrap_or_default() } else { Vec::new() })
+}
 
 /// What a copy must know before the first row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,7 +179,7 @@ impl SeedInfo {
 
 /// The giving side. Holds a picture of the database, and its log, until dropped. Shared freely among senders.
 pub struct SeedSource {
-    _held: Held,
+    held: Held,
     root: Arc<BaseRoot>,
     info: SeedInfo,
 }
@@ -238,7 +258,12 @@ impl SeedSource {
             borders: root.split_points(streams.max(1)),
             keys: db.keys.stored(),
         };
-        Ok(SeedSource { _held: held, root, info })
+        Ok(SeedSource { held, root, info })
+    }
+
+    /// Whether it is a picture of this copy of a database.
+    pub fn is_of(&self, db: &Arc<Database>) -> bool {
+        Arc::ptr_eq(&self.held.db, db)
     }
 
     /// The picture itself.
@@ -380,11 +405,10 @@ impl SeedSink {
         };
         let path = data_path(dir);
         if env.disk.exists(&path)
+            && picture_in(env, dir)? == info.encode()
             && let Ok(keys) = DatabaseKeys::open(instance, dir)
             && keys.stored() == info.keys
             && let Ok(base) = BaseTree::open(&env.disk, &path, &instance.cache, &options(&keys))
-            && base.guid() == info.family
-            && base.root().meta() == label(info)
         {
             return Ok(sink(base));
         }
@@ -395,6 +419,9 @@ impl SeedSink {
         env.disk.sync_dir(dir)?;
         let sink = sink(base);
         sink.merge(Vec::new())?;
+        // Last: whoever finds it finds a tree that has nothing of another picture.
+        let [picture, _] = paths(dir);
+        FILE.write(env, dir, UNFINISHED, &picture, &info.encode())?;
         Ok(sink)
     }
 
@@ -487,6 +514,9 @@ impl SeedSink {
         if let Some(parent) = dir.parent() {
             env.disk.sync_dir(parent)?;
         }
+        // Of no use any more, and no harm if it stays.
+        let [picture, _] = paths(&dir);
+        env.disk.remove(&picture)?;
         Database::open(&instance, id, &dir, options, &mut |_| ())
     }
 }

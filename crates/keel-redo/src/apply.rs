@@ -256,6 +256,14 @@ impl<'t> Applier<'t> {
         }
     }
 
+    /// Stops it: whoever worked a lane has panicked, and said this.
+    pub(crate) fn fail(&self, what: &str) {
+        let what = format!("a system assertion check has failed: {what}");
+        let mut feed = self.feed.lock();
+        feed.fail(RedoError::Stopped { what });
+        self.note_change(&mut feed);
+    }
+
     /// Number of lanes.
     pub fn lanes(&self) -> usize {
         self.lanes.len()

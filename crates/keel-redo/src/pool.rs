@@ -10,8 +10,10 @@
 //! whoever calls [`RedoPool::work_queued`].
 
 use crate::apply::{Applier, Turn};
+use keel_base::panics;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Instant;
@@ -234,7 +236,10 @@ impl Shared {
                     state.idle.waited(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
                 }
             };
-            self.work(&task, lane, CHUNKS_PER_TURN);
+            // A panic stops the applier, as an error does, and not the thread, which is every database's.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work(&task, lane, CHUNKS_PER_TURN))) {
+                task.applier.fail(panics::text(&*panic));
+            }
         }
     }
 

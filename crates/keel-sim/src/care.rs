@@ -279,13 +279,22 @@ impl World {
         agreed.iter().chain(&foreseen).all(elsewhere) && agreed.is_some()
     }
 
-    /// Nobody forces a replica that was removed, or holds a database that was removed, and does not know it yet: that makes
-    /// two groups of one.
+    /// Nobody forces a replica that was removed (and perhaps added again as another one), that counts on another one which was, or
+    /// that holds a database that was removed, and does not know it yet: that makes two groups of one.
     fn may_force(&self, i: usize) -> bool {
         let config = self.leader(self.side_of(i)).and_then(|l| self.status(l)).map(|s| s.config);
-        let member = config.is_none_or(|c| c.replica_named(&name(i)).is_some());
+        let known = self.status(i).map(|s| s.config.replicas).unwrap_or_default();
+        let member = config.is_none_or(|c| {
+            c.replica_named(&name(i)).is_some() && known.iter().all(|r| c.replica(r.id).is_some())
+        });
         let theirs = self.status(i).map(|s| s.config.databases).unwrap_or_default();
         member && theirs.iter().all(|d| self.database_ids[index_of(d.id)] == d.id)
+    }
+
+    /// An instance, which may be down, has begun a later epoch than this.
+    fn has_led_since(&self, i: usize, epoch: Epoch) -> bool {
+        let later = (std::ops::Bound::Excluded(epoch), std::ops::Bound::Unbounded);
+        self.check.epochs.range(later).any(|(_, start)| start.instance == i)
     }
 
     /// Commands that are given to whoever leads.
@@ -297,11 +306,13 @@ impl World {
         let group = GROUPS[side];
         let Some(leader) = self.leader(side) else { return };
         let Some(config) = self.status(leader).map(|s| s.config) else { return };
-        let unaware = self
-            .members_of(side)
-            .filter(|i| *i != leader)
-            .filter_map(|i| self.status(i))
-            .any(|s| s.role == RoleStatus::Primary || s.config.stamp.epoch > config.stamp.epoch);
+        // Who is paused may be about to lead: somebody told it to, and it has not heard that yet.
+        let asleep = |i: &usize| self.instances[*i].paused_until > self.now && !self.plan.cluster;
+        let others = self.members_of(side).filter(|i| *i != leader);
+        let unaware = others.clone().any(|i| asleep(&i) || self.has_led_since(i, config.stamp.epoch))
+            || others
+                .filter_map(|i| self.status(i))
+                .any(|s| s.role == RoleStatus::Primary || s.config.stamp.epoch > config.stamp.epoch);
         if unaware && matches!(op, Op::Remove(_) | Op::RemoveDatabase(_) | Op::AddDatabase(_)) {
             // Two lead after a forced failover: nobody changes the group before it is one again.
             return;
@@ -339,7 +350,6 @@ impl World {
     }
 
     fn add_database(&mut self, leader: usize, d: usize) {
-        let id = self.database_ids[d];
         if self.instances[leader].engines.get(&d).is_none_or(|e| e.mode != Mode::Standalone) {
             return;
         }
@@ -348,6 +358,7 @@ impl World {
         }
         if self.dice.coin() {
             // Another database of that name, without a past.
+            self.forget_membership(d);
             self.instances[leader].engines.remove(&d);
             let ground = self.instances[leader].ground();
             let (dir, disk) = (database_dir(d), &ground.env.disk);
@@ -363,6 +374,7 @@ impl World {
         engine.content.enter();
         let facts = engine.facts();
         let log_epoch = engine.log.epoch();
+        let id = self.database_ids[d];
         let database = Box::new(GroupDatabase::new(id, format!("db{d}"), engine.log.log_id()));
         self.order(leader, Command::AddDatabase { group: self.group_of(leader), database, log_epoch });
         self.at(leader, 0, What::Tell(Box::new(Event::DatabaseOpened { database: id, facts })));

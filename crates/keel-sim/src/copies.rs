@@ -4,6 +4,7 @@
 use crate::engine::{self, Engine, Mode, Trouble, write_file};
 use crate::instance::{RECORD, STORE, Worker, database_dir, database_id, index_of, instance_id, log_id};
 use crate::world::{Frame, MS, What, World};
+use keel_base::env::sim::SplitMix;
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
     CopyPositions, Event, GroupDatabaseId, GroupRecord, Msg, ReceiveFailure, SendFailure, SessionId,
@@ -67,15 +68,20 @@ impl World {
         }
     }
 
+    /// What a database was in the group counts no more; it will be another one there.
+    pub(crate) fn forget_membership(&mut self, index: usize) {
+        self.check.database_left(index);
+        let generation = self.check.generations.get(&index).copied().unwrap_or(0);
+        self.database_ids[index] = database_id(index, generation);
+    }
+
     pub(crate) fn release(&mut self, i: usize, database: GroupDatabaseId, writable: bool) {
         let index = index_of(database);
         if self.database_ids.get(index) != Some(&database) {
             return;
         }
         if writable {
-            self.check.database_left(index);
-            let generation = self.check.generations.get(&index).copied().unwrap_or(0);
-            self.database_ids[index] = database_id(index, generation);
+            self.forget_membership(index);
             if let Some(engine) = self.instances[i].engines.get_mut(&index) {
                 engine.mode = Mode::Standalone;
                 engine.pending.clear();
@@ -533,8 +539,22 @@ impl World {
         self.instances[i].expecting.remove(&database);
         self.instances[i].engines.remove(&index);
         let ground = self.instances[i].ground();
-        match Engine::create_from(&ground, &database_dir(index), log_id(index), image) {
-            Ok(engine) => {
+        // Chances of its own: worlds without real databases are the same.
+        let mut dice = SplitMix(self.plan.chances ^ self.now ^ 0x05EE_D0FF);
+        let breaks = self.healing.is_none() && dice.below(3) == 0;
+        let made = match breaks.then(|| Engine::begin_from(&ground, &database_dir(index), image, &mut dice)) {
+            Some(Ok(true)) => {
+                self.probe("seeding broken off");
+                Ok(None)
+            }
+            Some(Err(error)) => Err(error),
+            _ => Engine::create_from(&ground, &database_dir(index), log_id(index), image).map(Some),
+        };
+        match made {
+            Ok(None) => {
+                self.tell(i, Event::SeedEnded { peer: instance_id(from), database, completed: false });
+            }
+            Ok(Some(engine)) => {
                 let facts = engine.facts();
                 self.instances[i].engines.insert(index, engine);
                 self.tell(i, Event::DatabaseOpened { database, facts });

@@ -5,6 +5,7 @@
 
 use crate::numbers::{Numbers, NumbersImage};
 use crate::real::{Real, RealImage};
+use keel_base::env::sim::SplitMix;
 use keel_base::env::{Disk, Env, OpenMode};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{LogFacts, SessionId};
@@ -229,6 +230,18 @@ impl Engine {
             }
             (Image::Real(_), None) => return Err(Trouble::Broken("an image of another world".into())),
         })
+    }
+
+    /// Makes a part of a copy, of a database that comes in parts, as when the connection breaks; false of others.
+    pub(crate) fn begin_from(
+        ground: &Ground,
+        dir: &Path,
+        image: &Image,
+        dice: &mut SplitMix,
+    ) -> Result<bool, Trouble> {
+        let (Image::Real(image), Some(node)) = (image, &ground.node) else { return Ok(false) };
+        Real::begin_from(node, dir, image, dice)?;
+        Ok(true)
     }
 
     /// Opens a copy after a restart; `None` when it was never whole.

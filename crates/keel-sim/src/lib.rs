@@ -43,6 +43,7 @@
 //! are forced; the same where a cluster manager from outside says who leads (CLUSTER_TYPE = EXTERNAL), and not always the right thing; and
 //! pairs of groups of either kind, synchronous and asynchronous, between which the way is cut or long and operators change
 //! the roles over, as planned and after disasters. In all kinds a disk may fail one operation: a process that cannot go on after that is started again.
+//! The seeding of a real database may be broken off anywhere, and what is there gone on with, from whatever picture comes next.
 //!
 //! ## Running it
 //! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many (`--cluster`: clusters; `--external`: those with a manager; `--pair`: pairs of groups; `--engine real`:

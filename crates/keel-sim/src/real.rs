@@ -186,14 +186,42 @@ impl Real {
         dir: &Path,
         image: &RealImage,
     ) -> Result<Real, Trouble> {
-        let unreadable = || Trouble::Broken("what a copy must know was damaged on the way".into());
-        Real::remove(node, dir)?;
-        let info = SeedInfo::decode(&image.info).ok_or_else(unreadable)?;
-        let sink = SeedSink::create(node, id_of(dir), dir, &info)?;
+        let sink = Real::sink(node, dir, image)?;
         for chunk in &image.chunks {
             sink.apply(&[chunk])?;
         }
         Real::around(ground, sink.finish(&db_options())?)
+    }
+
+    /// Begins a copy, or goes on with one, and is broken off: some of the chunks of each stream are there.
+    pub(crate) fn begin_from(
+        node: &Arc<Instance>,
+        dir: &Path,
+        image: &RealImage,
+        dice: &mut SplitMix,
+    ) -> Result<(), Trouble> {
+        let sink = Real::sink(node, dir, image)?;
+        let mut over = BTreeSet::new();
+        for chunk in &image.chunks {
+            let stream = chunk.get(4..8);
+            if dice.below(4) == 0 {
+                over.insert(stream);
+            }
+            if !over.contains(&stream) {
+                sink.apply(&[chunk])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a copy is made, in place of a whole one; part of one is gone on with.
+    fn sink(node: &Arc<Instance>, dir: &Path, image: &RealImage) -> Result<SeedSink, Trouble> {
+        if node.env().disk.exists(&keel_node::control::path(dir)) {
+            Real::remove(node, dir)?;
+        }
+        let unreadable = || Trouble::Broken("what a copy must know was damaged on the way".into());
+        let info = SeedInfo::decode(&image.info).ok_or_else(unreadable)?;
+        Ok(SeedSink::create(node, id_of(dir), dir, &info)?)
     }
 
     pub(crate) fn remove(node: &Arc<Instance>, dir: &Path) -> Result<(), Trouble> {

@@ -51,10 +51,9 @@ impl Shared {
         }
         let peer = Arc::clone(peer);
         // Opening a picture takes a checkpoint.
-        let spawned = self.spawn("seeding", move |shared| shared.open_source(&peer, operation, database));
-        if let Err(error) = spawned {
-            self.note(Some(database), &format!("Seeding could not start: {error}"));
-        }
+        self.spawn_attempt((peer.instance, database), move |shared| {
+            shared.open_source(&peer, operation, database);
+        });
     }
 
     fn open_source(self: &Arc<Self>, peer: &Arc<Peer>, operation: Uuid, database: GroupDatabaseId) {
@@ -108,8 +107,10 @@ impl Shared {
     ) -> Result<(String, Arc<SeedSource>), String> {
         let copy = self.copy(database).ok_or("it is not open here")?;
         let mut pictures = self.seedings.pictures.lock();
-        // One whose log was given back meanwhile is of no use: the copy could not go on from there.
+        // One whose log was given back meanwhile is of no use: the copy could not go on from there. Nor is one of a copy that was here
+        // before this one, perhaps with another history.
         if let Some((picture, _)) = pictures.remove(&(peer, database))
+            && picture.is_of(&copy.db)
             && picture.info().log_start >= copy.log().truncated()
         {
             return Ok((copy.name.clone(), picture));
@@ -139,17 +140,13 @@ impl Shared {
         let throttle = Arc::new(Mutex::new(Throttle::new(self.seedings.rate_max.load(Ordering::Relaxed))));
         for (stream, after) in positions.into_iter().enumerate() {
             let (peer, source, throttle) = (Arc::clone(peer), Arc::clone(&source), Arc::clone(&throttle));
-            let ending = Arc::clone(&source);
-            let spawned = self.spawn("seeding", move |shared| {
+            self.spawn_attempt((peer.instance, source.attempt.database), move |shared| {
                 let sent = shared.send_stream(&peer, &source, stream, after, &throttle);
                 if let Err(text) = sent {
                     shared.send_seed_msg(&peer, &SeedMsg::Failed { operation, text: text.clone() });
                     shared.end_source(&source, SeedingOutcome::Failed(text));
                 }
             });
-            if let Err(error) = spawned {
-                return self.end_source(&ending, SeedingOutcome::Failed(error.to_string()));
-            }
         }
     }
 
@@ -240,7 +237,7 @@ impl Shared {
 
     /// Ends an attempt; false when it had ended already. Its picture is kept, and the log from there on held, until the copy
     /// has begun to follow; or for another attempt that [may go on](may_go_on) with it.
-    fn put_by(&self, source: &Arc<Source>, outcome: SeedingOutcome) -> bool {
+    pub(super) fn put_by(&self, source: &Arc<Source>, outcome: SeedingOutcome) -> bool {
         let attempt = &source.attempt;
         if attempt.ended.swap(true, Ordering::AcqRel) {
             return false;

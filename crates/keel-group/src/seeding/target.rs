@@ -21,10 +21,7 @@ use uuid::Uuid;
 impl Shared {
     /// The machine wants a copy made here.
     pub(crate) fn expect_seed(self: &Arc<Self>, peer: InstanceId, database: GroupDatabaseId) {
-        let spawned = self.spawn("seeding", move |shared| shared.begin_target(peer, database));
-        if let Err(error) = spawned {
-            self.note(Some(database), &format!("Seeding could not start: {error}"));
-        }
+        self.spawn_attempt((peer, database), move |shared| shared.begin_target(peer, database));
     }
 
     fn begin_target(self: &Arc<Self>, peer: InstanceId, database: GroupDatabaseId) {
@@ -81,7 +78,11 @@ impl Shared {
         for target in running.iter().filter(|t| t.attempt.database == database) {
             self.put_target_by(target, ANEW);
         }
-        let (kept, _) = self.seedings.places.lock().remove(&database)?;
+        let (kept, until) = self.seedings.places.lock().remove(&database)?;
+        if until <= self.now() {
+            self.clean(&kept);
+            return None;
+        }
         drop(kept.writing.lock());
         Some(kept.place.clone())
     }
@@ -179,13 +180,15 @@ impl Shared {
         if attempt.ended.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        self.seedings.remember(attempt.shown(self, SeedingOutcome::Completed));
+        // What it will acknowledge counts only as long as it is found again after a restart.
         if let Err(text) = self.host.seeded(&attempt.name, &target.place, &db) {
-            self.note(
-                Some(attempt.database),
-                &format!("{} was seeded but cannot be used: {text}", attempt.name),
-            );
+            drop(db);
+            self.lay_by(target, &text);
+            self.send_seed_msg(peer, &SeedMsg::Failed { operation: attempt.operation, text });
+            self.step(Event::SeedEnded { peer: attempt.peer, database: attempt.database, completed: false });
+            return Ok(());
         }
+        self.seedings.remember(attempt.shown(self, SeedingOutcome::Completed));
         self.registry.write().insert(attempt.name.to_uppercase(), (attempt.name.clone(), db));
         // The machine learns of the open copy first, and from nobody else: without one it would ask for another.
         self.bind_seeded(attempt.database);
@@ -241,11 +244,17 @@ impl Shared {
     }
 
     /// The same without a word to the machine, which waits for another attempt or for none; false when it had ended already.
-    fn put_target_by(&self, target: &Arc<Target>, text: &str) -> bool {
-        let attempt = &target.attempt;
-        if attempt.ended.swap(true, Ordering::AcqRel) {
+    pub(super) fn put_target_by(&self, target: &Arc<Target>, text: &str) -> bool {
+        if target.attempt.ended.swap(true, Ordering::AcqRel) {
             return false;
         }
+        self.lay_by(target, text);
+        true
+    }
+
+    /// Keeps the place of an attempt that has ended, for another one or to be cleaned.
+    fn lay_by(&self, target: &Arc<Target>, text: &str) {
+        let attempt = &target.attempt;
         target.chunks.lock().take();
         self.seedings.targets.lock().remove(&attempt.operation);
         // What is to be cleaned is cleaned at the next tidying, when nobody writes to it any more.
@@ -253,7 +262,6 @@ impl Shared {
         self.seedings.places.lock().insert(attempt.database, (Arc::clone(target), until));
         self.seedings.remember(attempt.shown(self, SeedingOutcome::Failed(text.to_owned())));
         self.note(Some(attempt.database), &format!("Seeding of {} ended: {text}", attempt.name));
-        true
     }
 
     pub(super) fn clean(&self, target: &Target) {

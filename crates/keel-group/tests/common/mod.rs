@@ -44,12 +44,25 @@ pub fn env(disk: &Arc<SimDisk>, seed: u64) -> Env {
     }
 }
 
+/// What a host can do wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// It panics when it is asked for a place.
+    NoPlace,
+    /// It cannot write down that it has a seeded database.
+    NotNoted,
+    /// It panics when it is told that the process is alive.
+    NotAlive,
+}
+
 /// Remembers what it was told, and makes room for seeded databases.
 pub struct TestHost {
     name: String,
     pub lines: Mutex<Vec<String>>,
     pub changes: Mutex<Vec<RoleChange>>,
     pub seeded: Mutex<BTreeMap<String, Arc<Database>>>,
+    /// What it does wrong the next time, once.
+    pub trouble: Mutex<Option<Trouble>>,
     instance: Arc<Instance>,
     next: Mutex<u32>,
 }
@@ -61,6 +74,11 @@ impl TestHost {
             eprintln!("{since:>12.3?} {}: {line}", self.name);
         }
         self.lines.lock().push(line);
+    }
+
+    /// Whether it is to do this wrong now.
+    fn is_in(&self, trouble: Trouble) -> bool {
+        self.trouble.lock().take_if(|told| *told == trouble).is_some()
     }
 }
 
@@ -78,7 +96,12 @@ impl Host for TestHost {
         self.line(text.to_owned());
     }
 
+    fn alive(&self, _peers: usize) {
+        assert!(!self.is_in(Trouble::NotAlive), "it was told to");
+    }
+
     fn place(&self, name: &str) -> Result<Place, String> {
+        assert!(!self.is_in(Trouble::NoPlace), "it was told to");
         let mut next = self.next.lock();
         *next += 1;
         Ok(Place {
@@ -90,6 +113,9 @@ impl Host for TestHost {
     }
 
     fn seeded(&self, name: &str, _place: &Place, database: &Arc<Database>) -> Result<(), String> {
+        if self.is_in(Trouble::NotNoted) {
+            return Err("the disk is full".into());
+        }
         self.seeded.lock().insert(name.to_owned(), Arc::clone(database));
         Ok(())
     }
@@ -126,6 +152,7 @@ impl Node {
             lines: Mutex::default(),
             changes: Mutex::default(),
             seeded: Mutex::default(),
+            trouble: Mutex::default(),
             instance: Arc::clone(&instance),
             next: Mutex::new(100),
         });

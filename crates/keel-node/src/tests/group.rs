@@ -10,6 +10,7 @@ mod behind;
 mod delayed;
 mod held;
 mod prepared;
+mod resumed;
 
 const LONG: Duration = Duration::from_secs(60);
 const TREES: [TreeId; 2] = [TreeId(10), TreeId(11)];

@@ -107,6 +107,17 @@ fn who_asks_for_the_first_time_hears_that_pages_have_stayed_since_the_start() {
 
 #[test]
 fn a_checkpoint_that_fails_is_told_of_and_tried_again() {
+    a_checkpoint_fails(&|| ());
+}
+
+/// The thread of checkpoints is every database's.
+#[test]
+fn after_a_panic_in_a_checkpoint_there_are_others() {
+    a_checkpoint_fails(&|| panic!("it was told to"));
+}
+
+/// `then` is called on its thread.
+fn a_checkpoint_fails(then: &'static (dyn Fn() + Sync)) {
     let disk = SimDisk::new();
     let clock = SimClock::starting_at(0);
     let environment = Env { clock: Arc::clone(&clock) as _, ..env(&disk, 1) };
@@ -120,6 +131,7 @@ fn a_checkpoint_that_fails_is_told_of_and_tried_again() {
     let telling = Arc::clone(&told);
     instance.on_failed_checkpoint(Box::new(move |db, error| {
         telling.lock().push((db.id(), error.to_string()));
+        then();
     }));
     // The log has its room already, the data file has not.
     let log = LogOptions { segment_bytes: 16 << 20, ..LogOptions::default() };

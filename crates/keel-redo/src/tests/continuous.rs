@@ -209,3 +209,39 @@ fn an_error_stops_every_lane_and_is_kept() {
     assert!(task.applier().error().is_some());
     assert!(task.applier().drain().is_err());
 }
+
+/// A target whose first change panics.
+struct Panicking(AtomicU64);
+
+impl Target for Arc<Panicking> {
+    fn apply(&self, _: Lsn, _: &RowRecord<'_>) -> Result<(), StoreError> {
+        assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "it was told to");
+        Ok(())
+    }
+
+    fn drop_tree(&self, _: TreeId, _: Lsn) {}
+}
+
+#[test]
+fn a_panic_stops_its_own_applier_and_no_other() {
+    let mut writer = Writer::new(7);
+    (0..20).for_each(|_| writer.step());
+    writer.log.flush().unwrap();
+    let target = Arc::new(Panicking(AtomicU64::new(0)));
+    let task = || {
+        let source = LogSource::new(&writer.log, Lsn::ZERO).unwrap();
+        let options = RedoOptions { workers: 1, skip_until: Lsn::ZERO, watched: None, alone_bytes: 0 };
+        Task::new(Applier::new(Box::new(source), Box::new(Arc::clone(&target)), &options))
+    };
+    let pool = RedoPool::new(1);
+    let (panicking, other) = (task(), task());
+    pool.poke(&panicking);
+    while panicking.applier().error().is_none() {
+        std::thread::yield_now();
+    }
+    assert!(panicking.applier().drain().is_err());
+    while other.applier().applied() < writer.log.hardened() {
+        pool.poke(&other);
+        std::thread::yield_now();
+    }
+}
