@@ -14,7 +14,7 @@
 //!
 //! That is so for one picture only: in another one, of a later checkpoint or from another source, rows that are there already may be
 //! newer, and the streams may have their borders elsewhere. So the copy keeps what it was told of its picture in `seed.keel` until it
-//! is whole, a [whole file](crate::whole_file) of magic `KEELSED1` and version 1 whose body is the [message](SeedInfo::encode).
+//! is whole, a file that is replaced as a whole, of magic `KEELSED1` and version 1 whose body is the [message](SeedInfo::encode).
 //!
 //! The rows may be newer than the checkpoint that the copy is labelled with (never newer than what was agreed), so the copy
 //! shows nothing until its log has caught up with them ([`Database::is_readable`]).
