@@ -20,6 +20,7 @@
 //! and behind it which roots there were before.
 
 use crate::control::{self, Control};
+use crate::detached;
 use crate::error::{DbError, TxnError};
 use crate::follower::{Follower, Gauged, Rows, Stream};
 use crate::gate::Gate;
@@ -263,7 +264,7 @@ impl Parts {
     }
 }
 
-fn log_options(
+pub(crate) fn log_options(
     instance: &Instance,
     options: &DbOptions,
     control: &Control,
@@ -761,7 +762,12 @@ pub(crate) fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError>
         disk.sync_dir(dir)?;
     }
     let unfinished = [control::unfinished(dir), marker::unfinished(dir)];
-    for file in unfinished.into_iter().chain([data_path(dir), marker::path(dir), crate::keys::path(dir)]) {
+    for file in unfinished.into_iter().chain([
+        data_path(dir),
+        marker::path(dir),
+        detached::path(dir),
+        crate::keys::path(dir),
+    ]) {
         if disk.exists(&file) {
             disk.remove(&file)?;
         }

@@ -41,6 +41,7 @@ mod checkpoint;
 pub mod checksum;
 pub mod control;
 pub mod database;
+pub mod detached;
 pub mod error;
 mod follower;
 mod gate;

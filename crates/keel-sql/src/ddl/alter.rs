@@ -504,7 +504,7 @@ impl Runner<'_> {
         } else if let Some(at) = new.foreign_keys.iter().position(|k| fold(&k.name) == name) {
             new.foreign_keys.remove(at);
         } else if let Some(c) =
-            new.columns.iter_mut().find(|c| c.default.as_ref().is_some_and(|d| fold(&d.name) == name))
+            new.columns.iter_mut().find(|c| c.default_constraint().is_some_and(|d| fold(&d.name) == name))
         {
             c.default = None;
         } else {

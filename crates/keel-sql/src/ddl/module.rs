@@ -205,7 +205,7 @@ impl Runner<'_> {
 }
 
 /// The CREATE statement as sent: the whole batch, comments included, is what the product keeps.
-fn module_text(program: &Program, statement: &Statement) -> String {
+pub(super) fn module_text(program: &Program, statement: &Statement) -> String {
     let before = program.text.get(..statement.span.start as usize).unwrap_or_default();
     let tokens = keel_parser::lexer::tokenize(before, true).unwrap_or_default();
     let first = tokens.iter().all(|t| matches!(t.tok, Tok::Semi | Tok::Eof));

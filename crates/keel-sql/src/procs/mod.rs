@@ -5,8 +5,10 @@
 
 mod agent;
 mod backups;
+mod bindings;
 pub mod catalog;
 mod cursors;
+mod detach;
 mod diagnostics;
 mod execute;
 mod failover_cluster;
@@ -128,6 +130,11 @@ pub static ALL: &[Procedure] = &[
     p("sp_settriggerorder", triggers::sp_settriggerorder),
     p("sp_delete_backuphistory", backups::sp_delete_backuphistory),
     p("sp_delete_database_backuphistory", backups::sp_delete_database_backuphistory),
+    p("sp_bindefault", bindings::sp_bindefault),
+    p("sp_bindrule", bindings::sp_bindrule),
+    p("sp_unbindefault", bindings::sp_unbindefault),
+    p("sp_unbindrule", bindings::sp_unbindrule),
+    p("sp_detach_db", detach::sp_detach_db),
     p("sp_addumpdevice", backups::sp_addumpdevice),
     p("sp_dropdevice", backups::sp_dropdevice),
     p("sp_indexoption", server::nothing),

@@ -124,6 +124,9 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
         .chain(crate::ddl::RAISED_BY_SNAPSHOTS)
         .chain(crate::ddl::RAISED_BY_STATES)
         .chain(crate::engine::RAISED_BY_SNAPSHOTS)
+        .chain(crate::engine::RAISED_BY_ATTACHING)
+        .chain(crate::ddl::RAISED_BY_ATTACHING)
+        .chain(crate::ddl::RAISED_BY_BINDABLES)
 }
 
 /// What T-SQL raises.

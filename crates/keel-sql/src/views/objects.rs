@@ -253,6 +253,7 @@ pub(super) fn describe(kind: &str) -> &'static str {
         "F" => "FOREIGN_KEY_CONSTRAINT",
         "C" => "CHECK_CONSTRAINT",
         "D" => "DEFAULT_CONSTRAINT",
+        "R" => "RULE",
         "SN" => "SYNONYM",
         "SO" => "SEQUENCE_OBJECT",
         "SP" => "SECURITY_POLICY",

@@ -765,6 +765,7 @@ fn column(i: usize, name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
         rowguid: false,
         mask: None,
         alias: None,
+        rule: None,
     }
 }
 
