@@ -601,6 +601,9 @@ pub struct ModuleDef {
     /// For an indexed view: its rows, as a table that has the view's id, name and indexes.
     #[serde(default, with = "shared_rows")]
     pub rows: Option<Arc<TableDef>>,
+    /// A procedure of master that runs when the instance starts.
+    #[serde(default)]
+    pub startup: bool,
     /// create_date.
     pub created: i64,
     /// modify_date.

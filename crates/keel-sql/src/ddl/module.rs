@@ -92,6 +92,7 @@ impl Runner<'_> {
             events: facts.and_then(|f| f.events),
             execute_as: self.runs_as(&place, statement)?,
             rows: None,
+            startup: old.as_ref().is_some_and(|o| o.startup),
             created: old.as_ref().map_or(now, |o| o.created),
             modified: now,
         };

@@ -81,7 +81,7 @@ fn any_object_property(info: &Info, args: &[Value]) -> Result<Value> {
             flag(module.is_some_and(|m| crate::ddl::is_indexable(info, &entry, m)))
         }
         "isindexed" if o.kind == "V" => flag(module.is_some_and(|m| m.rows.is_some())),
-        "execisstartup" => if_procedure(module),
+        "execisstartup" => startup(module),
         "isconstraint" => flag(o.parent != 0 && ["PK", "UQ", "F", "C", "D"].contains(&o.kind)),
         "ismsshipped" | "issystemtable" => flag(id < 0 && table.is_none()),
         "schemaid" => Value::Int(i64::from(o.schema_id)),
@@ -209,9 +209,10 @@ fn table_property(t: &TableDef, property: &str, picture: &Picture) -> Value {
     }
 }
 
-fn if_procedure(module: Option<&std::sync::Arc<ModuleDef>>) -> Value {
-    let procedure = module.is_some_and(|m| m.kind == ModuleKind::Procedure);
-    if procedure { Value::Int(0) } else { Value::Null }
+/// Whether a procedure runs when the instance starts.
+fn startup(module: Option<&std::sync::Arc<ModuleDef>>) -> Value {
+    let procedure = module.filter(|m| m.kind == ModuleKind::Procedure);
+    procedure.map_or(Value::Null, |m| Value::Int(i64::from(m.startup)))
 }
 
 /// The triggers of a table or view that have something.

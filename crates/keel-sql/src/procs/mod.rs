@@ -21,6 +21,7 @@ mod properties;
 mod rename;
 mod server;
 mod sessions;
+mod startup;
 mod temporal;
 mod trace;
 mod triggers;
@@ -134,6 +135,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_bindrule", bindings::sp_bindrule),
     p("sp_unbindefault", bindings::sp_unbindefault),
     p("sp_unbindrule", bindings::sp_unbindrule),
+    p("sp_procoption", startup::sp_procoption),
     p("sp_detach_db", detach::sp_detach_db),
     p("sp_addumpdevice", backups::sp_addumpdevice),
     p("sp_dropdevice", backups::sp_dropdevice),

@@ -9,6 +9,7 @@ mod agent;
 mod audit;
 mod backups;
 mod broker;
+mod builtin_permissions;
 mod bulk;
 mod capture;
 mod changes;
@@ -180,7 +181,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 58] {
+fn groups() -> [&'static [SystemView]; 59] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -196,6 +197,7 @@ fn groups() -> [&'static [SystemView]; 58] {
         databases::VIEWS,
         sessions::VIEWS,
         principals::VIEWS,
+        builtin_permissions::VIEWS,
         information_schema::VIEWS,
         information_schema::routines::VIEWS,
         information_schema::usage::VIEWS,

@@ -489,6 +489,10 @@ fn procedures(cx: &ViewContext<'_>) -> Rows {
     let procedure = |o: ObjectRef<'_>| {
         let mut row = with_origin(cx, &o);
         row.resize(PROCEDURE.len(), bit(false));
+        if cx.picture.module_by_id(o.object_id).is_some_and(|m| m.startup) {
+            let at = PROCEDURE.iter().position(|c| c.0 == "is_auto_executed");
+            at.into_iter().for_each(|at| row[at] = bit(true));
+        }
         row
     };
     cx.picture.objects().filter(|o| o.kind == "P ").map(procedure).collect()

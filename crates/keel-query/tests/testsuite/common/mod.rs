@@ -496,6 +496,7 @@ impl Session {
             parent: 0,
             execute_as: None,
             rows: None,
+            startup: false,
             trigger: None,
             events: None,
             created: 0,
