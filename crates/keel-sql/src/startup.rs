@@ -104,7 +104,7 @@ impl Runner<'_> {
             Some((_, crate::catalog::Named::Module(m))) if m.kind == ModuleKind::Procedure => {
                 return Err(not_in_master());
             }
-            _ => return Err(errors::object_missing(name, self.info.current_database().name())),
+            _ => return Err(errors::could_not_find_object(name)),
         };
         let parameters = match crate::modules::parse(&module)?.kind {
             StatementKind::CreateProcedure(p) => p.parameters.len(),

@@ -238,7 +238,7 @@ impl Runner<'_> {
         if table.columns.iter().skip(first_new).any(|c| c.identity.is_some()) {
             // Another one that the table had before is no matter of this one.
             let entry = self.entry_of(table.database)?;
-            self.info.restart_identity(&entry, table.object_id)?;
+            self.info.restart_identity(&entry, table.object_id, None)?;
         }
         for at in first_new..table.columns.len() {
             let c = table.columns[at].clone();

@@ -300,7 +300,7 @@ impl Runner<'_> {
         self.discard_trees(&table)?;
         self.replace_table(new)?;
         if table.columns.iter().any(|c| c.identity.is_some()) {
-            self.info.restart_identity(&entry, table.object_id)?;
+            self.info.restart_identity(&entry, table.object_id, None)?;
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ mod bindable;
 mod binding;
 mod capture;
 mod change_tracking;
+mod clone;
 mod collate;
 mod database;
 mod database_snapshot;

@@ -9,6 +9,7 @@
 //! anything else. `tempdb` is volatile: emptied at every start, as is `work`, where statements put what memory does not hold.
 
 mod attach;
+mod clone;
 mod copies;
 mod current;
 mod database;
@@ -27,6 +28,8 @@ mod waits;
 
 pub(crate) use attach::RAISED as RAISED_BY_ATTACHING;
 pub use attach::{Attach, NotAttached};
+pub use clone::CloneOptions;
+pub(crate) use clone::{CLONE, VERIFIED_CLONE};
 pub use current::{Before, Current, StatementAt};
 pub use database::{DatabaseEntry, OpenTransaction};
 pub use encryption::{Unopened, thumbprint};

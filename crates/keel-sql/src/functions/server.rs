@@ -268,14 +268,14 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
             variant(SqlType::DateTime, Value::DateTime(i64::from(DAY_1900) * TICKS_PER_DAY))
         }
         "isfulltextenabled" => variant_int(1),
+        "isclone" => flag(crate::engine::CLONE),
+        "isverifiedclone" => flag(crate::engine::VERIFIED_CLONE),
         "ismergepublished"
         | "ispublished"
         | "issubscribed"
         | "issyncwithbackup"
         | "isautocreatestatisticsincremental"
         | "ismemoryoptimizedelevatetosnapshotenabled"
-        | "isclone"
-        | "isverifiedclone"
         | "isxtpsupported" => variant_int(0),
         _ => Value::Null,
     })

@@ -32,3 +32,4 @@ mod restores;
 mod rpc;
 mod server_options;
 mod settling;
+mod startup;
