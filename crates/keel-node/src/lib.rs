@@ -50,6 +50,7 @@ pub mod housekeeping;
 pub mod instance;
 pub mod keys;
 pub mod locks;
+pub mod log_records;
 mod marker;
 mod pace;
 pub mod prepared;

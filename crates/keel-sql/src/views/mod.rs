@@ -41,6 +41,7 @@ mod io;
 mod keys;
 mod linked;
 mod locks;
+mod log_records;
 mod machine;
 mod management;
 pub mod messages;
@@ -181,7 +182,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 59] {
+fn groups() -> [&'static [SystemView]; 60] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -206,6 +207,7 @@ fn groups() -> [&'static [SystemView]; 59] {
         io::VIEWS,
         linked::VIEWS,
         locks::VIEWS,
+        log_records::VIEWS,
         old::VIEWS,
         old_catalog::VIEWS,
         row_versions::VIEWS,
