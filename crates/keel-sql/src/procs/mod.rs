@@ -150,6 +150,8 @@ pub static ALL: &[Procedure] = &[
     p("xp_msver", server::xp_msver),
     p("xp_instance_regread", host::xp_regread),
     p("xp_regread", host::xp_regread),
+    p("xp_instance_regenumvalues", host::xp_regenumvalues),
+    p("xp_regenumvalues", host::xp_regenumvalues),
     p("xp_getnetname", host::xp_getnetname),
     p("xp_create_subdir", host::xp_create_subdir),
     p("xp_delete_file", backups::xp_delete_file),
