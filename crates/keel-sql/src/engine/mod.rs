@@ -208,6 +208,8 @@ pub struct Engine {
     pub(crate) distributed: crate::distributed::Distributed,
     /// Other servers by name.
     pub(crate) linked: crate::linked::Linked,
+    /// What `sp_monitor` said last.
+    pub(crate) monitored: Mutex<Option<crate::procs::Monitored>>,
     /// Held while a credential is made, changed or dropped.
     pub(crate) credentials_changing: Mutex<()>,
 }
@@ -262,6 +264,7 @@ impl Engine {
             distributed: crate::distributed::Distributed::default(),
             linked: crate::linked::Linked::default(),
             credentials_changing: Mutex::default(),
+            monitored: Mutex::default(),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
             listening: std::sync::OnceLock::new(),

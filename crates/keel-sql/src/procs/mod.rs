@@ -16,6 +16,7 @@ mod hadr;
 mod host;
 mod linked;
 mod messages;
+mod monitor;
 mod prepared;
 mod properties;
 mod rename;
@@ -30,6 +31,7 @@ mod xa;
 mod xml_documents;
 
 pub use execute::run_sql;
+pub use monitor::Monitored;
 pub use properties::{listed as listed_properties, value_of as property_value};
 pub(crate) use rename::owner_of_part;
 
@@ -135,6 +137,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_bindrule", bindings::sp_bindrule),
     p("sp_unbindefault", bindings::sp_unbindefault),
     p("sp_unbindrule", bindings::sp_unbindrule),
+    p("sp_monitor", monitor::sp_monitor),
     p("sp_procoption", startup::sp_procoption),
     p("sp_detach_db", detach::sp_detach_db),
     p("sp_addumpdevice", backups::sp_addumpdevice),
