@@ -113,13 +113,13 @@ impl Runner<'_> {
         if parameters > 0 {
             return Err(has_parameters());
         }
+        let others = marked(&self.info.picture(&master)).any(|other| other.object_id != module.object_id);
         self.in_statement(|runner| {
             runner.lock_catalog(&master)?;
             let module = ModuleDef { startup: on, ..(*module).clone() };
             runner.put(&master, crate::catalog::CatalogObject::Module(Arc::new(module)))
         })?;
-        let any = marked(&master.picture()).next().is_some();
         let option = config::OPTIONS.iter().find(|option| option.id == SCAN_FOR_STARTUP_PROCEDURES);
-        option.map_or(Ok(()), |option| engine.configure(option, i64::from(any)))
+        option.map_or(Ok(()), |option| engine.configure(option, i64::from(on || others)))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   detach: nobody is in ─► its row of master goes ─► checkpoint, closed ─► a note that its log is not needed
-//!   attach: what lies there is looked at ─► the log, if it is gone and not needed ─► the note goes ─► recovery ─► its own settings
+//!   attach: what lies there is looked at ─► the log, if it is gone and not needed ─► recovery ─► the note goes ─► its own settings
 //!           ─► a row of master
 //! ```
 //! A database is one directory: its files stay where they are, and are used where they are. So a crash leaves it detached with all its
@@ -146,12 +146,12 @@ impl Engine {
         }
         let dir = self.directory_to_attach(attach)?;
         self.look_at(&dir, attach)?;
-        let env = &self.options.env;
-        detached::take(env, &dir).map_err(|e| NotAttached::of(db_error(e, name), name))?;
         let id = DatabaseId(self.free_id());
         let store = Database::open(&self.instance, id, &dir, &DbOptions::default(), &mut |_| {})
             .map_err(|e| NotAttached::of(db_error(e, name), name))?;
-        let made = self.take_in(name, id, &store, settle);
+        // Nothing has been written to its log yet.
+        let taken = detached::take(&self.options.env, &dir).map_err(|e| db_error(e, name));
+        let made = taken.and_then(|()| self.take_in(name, id, &store, settle));
         if made.is_err() {
             // It stays what it was: the files of a detached database.
             let _ = store.close();
