@@ -94,12 +94,12 @@ impl Engine {
     /// `sp_detach_db`: the database is forgotten, its files stay. Says where they are.
     ///
     /// # Errors
-    /// 3703, 3706, 3707, 3709, 7940; those of writing master.
+    /// 3703, 3706, 3707, 3709, 7940, 15010; those of writing master.
     pub fn detach_database(&self, name: &str) -> Result<PathBuf> {
         let _admin = self.admin.lock();
         let Some(entry) = self.database(name) else {
-            let missing = self.not_open(name);
-            return Err(if missing.number == 911 { missing } else { detach_unopened() });
+            let waits = self.is_name_taken(name);
+            return Err(if waits { detach_unopened() } else { errors::no_default_database(name) });
         };
         if entry.id.0 < FIRST_USER_DATABASE {
             return Err(detach_system());
