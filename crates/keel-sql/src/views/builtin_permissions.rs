@@ -5,7 +5,7 @@
 
 use super::{Column, DESC, NAME, SystemView, ViewContext, text};
 use crate::catalog::{PERMISSIONS, SERVER_PERMISSIONS};
-use keel_types::{Length, SqlType, Value};
+use keel_types::{SqlType, Value};
 
 type Rows = Vec<Vec<Value>>;
 
