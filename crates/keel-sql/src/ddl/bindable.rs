@@ -173,6 +173,10 @@ impl Runner<'_> {
     ) -> Result<()> {
         let place = self.place(program, &c.name)?;
         place.refuse_system_schema()?;
+        let written = lexer::tokenize(statement.span.text(&program.text), true).unwrap_or_default();
+        if written.iter().any(|t| t.tok == Tok::Kw(Kw::SELECT)) {
+            return Err(no_subqueries());
+        }
         let expression = keel_parser::to_text::stored_text(&c.expression);
         self.check_bindable(program, &expression, c.is_rule)?;
         self.lock_name(&place)?;
@@ -194,9 +198,6 @@ impl Runner<'_> {
     /// Whether it can be the expression of a default, or of a rule. What type its variable has shows when it is bound.
     fn check_bindable(&self, program: &Program, expression: &str, is_rule: bool) -> Result<()> {
         let tokens = lexer::tokenize(expression, true).unwrap_or_default();
-        if tokens.iter().any(|t| t.tok == Tok::Kw(Kw::SELECT)) {
-            return Err(no_subqueries());
-        }
         let mut variables: Vec<_> = tokens.iter().filter(|t| t.tok == Tok::Variable).collect();
         variables.dedup_by_key(|t| fold(&expression[t.start as usize..t.end as usize]));
         let first = variables.first().map(|t| &expression[t.start as usize..t.end as usize]);

@@ -112,7 +112,11 @@ impl Shown<'_> {
     /// What it is called: only a mark says how its session called it.
     fn name(&self) -> String {
         let rows = &self.group.rows;
-        if let Some(mark) = rows.iter().find_map(|row| LogMark::of(row.tree, &row.key, &row.body)) {
+        if let Some(mark) = rows
+            .iter()
+            .filter(|row| row.change == LoggedChange::Put)
+            .find_map(|row| LogMark::of(row.tree, &row.key, &row.body))
+        {
             return mark.name;
         }
         let defines = |change| rows.iter().any(|row| row.change == change && is_definition(row));
