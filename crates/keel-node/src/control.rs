@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 const BYTES: usize = 512;
 const CHECKSUM_AT: usize = BYTES - 4;
 const MAGIC: &[u8; 8] = b"KEELCTL1";
-const VERSION: u32 = 1;
+/// The form of databases that this release knows.
+pub(crate) const VERSION: u32 = 1;
 
 /// Who a database is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,18 @@ pub struct Control {
 /// Where the control file of a database lies.
 pub fn path(dir: &Path) -> PathBuf {
     dir.join("control.keel")
+}
+
+/// The version in the control file; `None` where there is none.
+pub(crate) fn version(env: &Env, dir: &Path) -> Result<Option<u32>, DbError> {
+    let path = path(dir);
+    if !env.disk.exists(&path) {
+        return Ok(None);
+    }
+    let mut head = [0; 12];
+    let n = env.disk.open(&path, OpenMode::Read)?.read_at(&mut head, 0)?;
+    let known = n == head.len() && &head[..8] == MAGIC;
+    Ok(known.then(|| u32::from_le_bytes([head[8], head[9], head[10], head[11]])))
 }
 
 /// What it is called before it is whole.

@@ -21,6 +21,7 @@
 //! and behind it which roots there were before.
 
 use crate::control::{self, Control};
+use crate::detached;
 use crate::error::{DbError, TxnError};
 use crate::follower::{Follower, Gauged, Rows, Stream};
 use crate::gate::Gate;
@@ -264,7 +265,7 @@ impl Parts {
     }
 }
 
-fn log_options(
+pub(crate) fn log_options(
     instance: &Instance,
     options: &DbOptions,
     control: &Control,
@@ -763,7 +764,8 @@ pub(crate) fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError>
     }
     let unfinished =
         [control::unfinished(dir), marker::unfinished(dir)].into_iter().chain(crate::seed::paths(dir));
-    for file in unfinished.chain([data_path(dir), marker::path(dir), crate::keys::path(dir)]) {
+    let whole = [data_path(dir), marker::path(dir), detached::path(dir), crate::keys::path(dir)];
+    for file in unfinished.chain(whole) {
         if disk.exists(&file) {
             disk.remove(&file)?;
         }

@@ -10,6 +10,8 @@ use crate::mask::MaskDef;
 use crate::partition::PartitionedBy;
 use crate::policy::PolicyDef;
 use keel_base::{DatabaseId, TreeId};
+use keel_parser::lexer::{self, Tok};
+use keel_parser::to_text::quote_name;
 use keel_types::{Collation, SqlType};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -34,7 +36,7 @@ pub struct ColumnDef {
     pub nullable: bool,
     /// IDENTITY(seed, increment).
     pub identity: Option<(i64, i64)>,
-    /// DEFAULT constraint: name and expression text.
+    /// DEFAULT constraint, or bound default.
     pub default: Option<DefaultDef>,
     /// AS expression, PERSISTED or not.
     pub computed: Option<ComputedDef>,
@@ -49,17 +51,88 @@ pub struct ColumnDef {
     /// `user_type_id` of the alias type it was declared with; `ty` is what that stands for.
     #[serde(default)]
     pub alias: Option<i32>,
+    /// The rule that `sp_bindrule` bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleDef>,
 }
 
-/// A DEFAULT constraint.
+impl ColumnDef {
+    /// Its DEFAULT constraint; none when it is bound to what CREATE DEFAULT made.
+    #[must_use]
+    pub fn default_constraint(&self) -> Option<&DefaultDef> {
+        self.default.as_ref().filter(|default| !default.is_bound())
+    }
+}
+
+/// What a column has when an INSERT does not say: a DEFAULT constraint, or what CREATE DEFAULT made and `sp_bindefault` bound to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DefaultDef {
-    /// Object id of the constraint.
+    /// Object id of the constraint, or of the [`BindableDef`].
     pub object_id: ObjectId,
-    /// Constraint name.
+    /// Constraint name; empty of what is bound, which has its own.
     pub name: String,
     /// Expression as normalised text, with its outer parentheses.
     pub text: String,
+}
+
+impl DefaultDef {
+    /// It is an object of its own.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        self.name.is_empty()
+    }
+}
+
+/// A rule that is bound to a column or an alias type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuleDef {
+    /// Object id of the [`BindableDef`].
+    pub object_id: ObjectId,
+    /// Its condition, with one variable for the value.
+    pub condition: String,
+}
+
+impl RuleDef {
+    /// The condition with a column for its variable.
+    #[must_use]
+    pub fn on_column(&self, column: &str) -> String {
+        self.with(&quote_name(column))
+    }
+
+    /// The condition with other words for its variable.
+    #[must_use]
+    pub fn with(&self, value: &str) -> String {
+        let tokens = lexer::tokenize(&self.condition, true).unwrap_or_default();
+        let (mut out, mut at) = (String::new(), 0);
+        for variable in tokens.iter().filter(|t| t.tok == Tok::Variable) {
+            out.push_str(&self.condition[at..variable.start as usize]);
+            out.push_str(value);
+            at = variable.end as usize;
+        }
+        out.push_str(&self.condition[at..]);
+        out
+    }
+}
+
+/// What CREATE DEFAULT or CREATE RULE made: columns and alias types are bound to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BindableDef {
+    /// Object id.
+    pub object_id: ObjectId,
+    /// Schema id.
+    pub schema_id: i32,
+    /// Name.
+    pub name: String,
+    /// CREATE RULE made it.
+    pub is_rule: bool,
+    /// The statement that made it.
+    pub text: String,
+    /// The value of a default, the condition of a rule, as normalised text.
+    pub expression: String,
+    /// create_date.
+    pub created: i64,
+    /// modify_date.
+    pub modified: i64,
 }
 
 /// A computed column.
@@ -528,6 +601,9 @@ pub struct ModuleDef {
     /// For an indexed view: its rows, as a table that has the view's id, name and indexes.
     #[serde(default, with = "shared_rows")]
     pub rows: Option<Arc<TableDef>>,
+    /// A procedure of master that runs when the instance starts.
+    #[serde(default)]
+    pub startup: bool,
     /// create_date.
     pub created: i64,
     /// modify_date.
@@ -609,6 +685,12 @@ pub struct TypeDef {
     pub nullable: bool,
     /// Columns, keys and checks of a table type.
     pub table: Option<Box<TableDef>>,
+    /// The default that is bound to it, which new columns of the type have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<DefaultDef>,
+    /// The rule likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleDef>,
 }
 
 /// One database's objects at one version. Lookups are by case-insensitive name (`keel_types` folding).

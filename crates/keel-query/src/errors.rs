@@ -194,6 +194,8 @@ errors! {
     having_column(name: &str) = (8121, 16, 1, "Column '{name}' is invalid in the HAVING clause because it is not contained in either an aggregate function or the GROUP BY clause.");
     /// 512
     subquery_many_rows() = (512, 16, 1, "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= or when the subquery is used as an expression.");
+    /// 513
+    rule_conflict(database: &str, table: &str, column: &str) = (513, 16, 0, "A column insert or update conflicts with a rule imposed by a previous CREATE RULE statement. The statement was terminated. The conflict occurred in database '{database}', table '{table}', column '{column}'.");
     /// 515
     null_not_allowed(column: &str, table: &str, verb: &str) = (515, 16, 2, "Cannot insert the value NULL into column '{column}', table '{table}'; column does not allow nulls. {verb} fails.");
     /// 530

@@ -215,6 +215,7 @@ pub fn table(
         rowguid: false,
         mask: None,
         alias: None,
+        rule: None,
     };
     let columns: Vec<ColumnDef> = COLUMNS.iter().enumerate().map(column).collect();
     let on = |at: usize| IndexColumn { column_id: at as i32 + 1, descending: at == PRIORITY };

@@ -169,6 +169,7 @@ impl Instance {
         ];
         let agent = Agent::start_if(agent, &engine, &log, stack);
         let courier = Courier::start(&engine, &log, stack)?;
+        crate::startup::start(&engine, &log, stack);
         log.entry("Server", "The server is now ready for client connections.");
         Ok(Instance {
             engine,

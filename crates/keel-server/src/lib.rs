@@ -62,6 +62,7 @@ mod sealing;
 pub mod server;
 pub mod session;
 pub mod sink;
+mod startup;
 pub mod teller;
 pub mod version;
 pub mod watcher;

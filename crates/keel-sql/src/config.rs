@@ -34,6 +34,8 @@ const fn option(
 /// Evenkeel's own: log that a primary keeps for one replica at most, MB; 0 for no limit. A replica farther behind is
 /// seeded anew instead of filling the primary's disk.
 pub const REPLICA_LOG_RETENTION: i32 = 30_001;
+/// scan for startup procs
+pub const SCAN_FOR_STARTUP_PROCEDURES: i32 = 1547;
 
 /// `default full-text language`: of columns that name none.
 pub const FULL_TEXT_LANGUAGE: i32 = 1126;
@@ -117,7 +119,7 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(542, "remote proc trans", 0, 1, 0, true, false),
     option(1520, "remote query timeout (s)", 0, i32::MAX as i64, 600, true, false),
     option(REPLICA_LOG_RETENTION, "replica log retention (MB)", 0, i32::MAX as i64, 0, true, false),
-    option(1547, "scan for startup procs", 0, 1, 0, false, true),
+    option(SCAN_FOR_STARTUP_PROCEDURES, "scan for startup procs", 0, 1, 0, false, true),
     option(116, "server trigger recursion", 0, 1, 1, true, false),
     option(1532, "set working set size", 0, 1, 0, false, true),
     option(518, "show advanced options", 0, 1, 0, true, false),

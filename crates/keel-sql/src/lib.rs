@@ -83,6 +83,7 @@ mod scoped;
 mod secrets;
 pub mod session;
 pub mod sink;
+pub mod startup;
 pub mod triggers;
 pub mod views;
 

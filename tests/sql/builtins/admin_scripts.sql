@@ -108,3 +108,14 @@ use master
 drop database store
 drop login joe
 go
+-- sp_monitor is for administrators.
+create user watcher without login
+execute as user = 'watcher'
+exec sp_monitor
+revert
+drop user watcher
+GO
+-- What the registry has.
+exec xp_instance_regenumvalues N'HKEY_LOCAL_MACHINE', N'Software\Microsoft\MSSQLServer\MSSQLServer\SuperSocketNetLib\Np'
+exec xp_instance_regenumvalues N'HKEY_LOCAL_MACHINE', N'Software\Nothing'
+GO

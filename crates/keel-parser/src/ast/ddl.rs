@@ -617,6 +617,14 @@ pub struct CreateSynonym {
     pub target: ObjectName,
 }
 
+/// `CREATE DEFAULT name AS value`, `CREATE RULE name AS condition`
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateBindable {
+    pub name: ObjectName,
+    pub is_rule: bool,
+    pub expression: Expr,
+}
+
 /// `DROP class [IF EXISTS] names`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drop {
@@ -652,7 +660,9 @@ pub enum DropClass {
     Endpoint,
     AvailabilityGroup,
     SecurityPolicy,
-    /// Any other class, upper case: RULE, DEFAULT, ASSEMBLY, …
+    Rule,
+    Default,
+    /// Any other class, upper case: ASSEMBLY, …
     Other(SmolStr),
 }
 

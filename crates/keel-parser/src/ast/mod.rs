@@ -363,6 +363,7 @@ pub enum StatementKind {
     CreateSequence(Box<CreateSequence>),
     AlterSequence(Box<CreateSequence>),
     CreateSynonym(Box<CreateSynonym>),
+    CreateBindable(Box<CreateBindable>),
     Drop(Box<Drop>),
     DropIndex(Box<DropIndex>),
 

@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    AlterSchema, CreateSchema, CreateSequence, CreateSynonym, CreateType, CreateTypeKind, Drop, DropClass,
-    Ident, ModuleVerb, SequenceOption, Statement, StatementKind, XmlCollection,
+    AlterSchema, CreateBindable, CreateSchema, CreateSequence, CreateSynonym, CreateType, CreateTypeKind,
+    Drop, DropClass, Ident, ModuleVerb, SequenceOption, Statement, StatementKind, XmlCollection,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -41,6 +41,13 @@ impl Parser<'_> {
                 self.bump();
                 StatementKind::CreateSchema(Box::new(self.create_schema()?))
             }
+            Tok::Kw(kind @ (Kw::DEFAULT | Kw::RULE)) => {
+                let is_rule = kind == Kw::RULE;
+                let what = if is_rule { "CREATE RULE" } else { "CREATE DEFAULT" };
+                self.first_in_batch(create_at, what)?;
+                self.bump();
+                StatementKind::CreateBindable(Box::new(self.create_bindable(is_rule, what)?))
+            }
             Tok::Kw(Kw::STATISTICS) => {
                 self.bump();
                 StatementKind::CreateStatistics(Box::new(self.create_statistics()?))
@@ -51,6 +58,17 @@ impl Parser<'_> {
             }
             _ => return self.create_word(),
         })
+    }
+
+    /// Behind CREATE DEFAULT or CREATE RULE, which is alone in its batch.
+    fn create_bindable(&mut self, is_rule: bool, what: &str) -> Result<CreateBindable> {
+        let name = self.object_name()?;
+        self.without_database(&name, what)?;
+        self.expect_kw(Kw::AS)?;
+        let expression = if is_rule { self.condition()? } else { self.expr()? };
+        while self.eat(Tok::Semi) {}
+        self.end_of_text()?;
+        Ok(CreateBindable { name, is_rule, expression })
     }
 
     /// `CREATE DATABASE AUDIT SPECIFICATION`, `… SCOPED CREDENTIAL`, `… ENCRYPTION KEY`.
@@ -327,8 +345,8 @@ impl Parser<'_> {
             Tok::Kw(Kw::TRIGGER) => DropClass::Trigger,
             Tok::Kw(Kw::STATISTICS) => DropClass::Statistics,
             Tok::Kw(Kw::USER) => DropClass::User,
-            Tok::Kw(Kw::RULE) => DropClass::Other(SmolStr::new_static("RULE")),
-            Tok::Kw(Kw::DEFAULT) => DropClass::Other(SmolStr::new_static("DEFAULT")),
+            Tok::Kw(Kw::RULE) => DropClass::Rule,
+            Tok::Kw(Kw::DEFAULT) => DropClass::Default,
             _ => return self.drop_class_word(),
         };
         self.bump();

@@ -30,6 +30,18 @@ pub(super) use guard::Guard;
 
 pub use entries::IndexKeys;
 
+/// A CHECK constraint, or the rule that is bound to a column.
+pub struct RowRule {
+    /// Name of the constraint; `None` of a rule.
+    pub constraint: Option<String>,
+    /// What must not be false.
+    pub condition: Pred,
+    /// Positions of the columns that it reads.
+    pub columns: Vec<usize>,
+    /// The column, when it reads a single one.
+    pub column: Option<String>,
+}
+
 /// A compiled target table. `new_first + i` is the slot of the new value of `table.columns[i]`.
 pub struct Target {
     /// The table.
@@ -55,7 +67,7 @@ pub struct Target {
     /// Column positions that each computed column reads.
     pub computed_inputs: Vec<Vec<usize>>,
     /// CHECK constraints over the new slots, with the columns they read.
-    pub checks: Vec<(String, Pred, Vec<usize>, Option<String>)>,
+    pub checks: Vec<RowRule>,
     /// Conditions of a view WITH CHECK OPTION over the new slots, with the columns they read.
     pub view_checks: Vec<(Pred, Vec<usize>)>,
     /// Block predicates of security policies.
@@ -308,7 +320,7 @@ impl Target {
             let filter = index.filter.iter().flat_map(|(_, reads)| reads);
             index.key.iter().map(|(i, _)| *i).chain(index.stored.iter().chain(filter).copied())
         });
-        let rules = self.checks.iter().flat_map(|(_, _, columns, _)| columns);
+        let rules = self.checks.iter().flat_map(|rule| &rule.columns);
         let parents = self.parents.iter().flat_map(|p| &p.columns);
         let blocks = self.read_by_blocks(PredicateKind::AfterInsert);
         let others = self.computed_inputs.iter().flatten().chain(rules).chain(parents).copied();
@@ -709,7 +721,7 @@ impl Target {
         for inputs in &self.computed_inputs {
             needed.extend(inputs);
         }
-        for (_, _, columns, _) in &self.checks {
+        for RowRule { columns, .. } in &self.checks {
             if columns.iter().any(|c| changed.contains(c)) {
                 needed.extend(columns);
             }

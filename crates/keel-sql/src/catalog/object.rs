@@ -9,7 +9,7 @@ use crate::capture::CaptureSettings;
 use crate::keys::{AsymmetricKeyDef, CertificateDef, CredentialDef, MasterKeyDef, SymmetricKeyDef};
 use crate::query_store::QueryStoreSettings;
 use crate::scoped::ScopedSetting;
-use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
+use keel_query::catalog::{BindableDef, ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
 use keel_query::full_text::{FullTextCatalogDef, StoplistDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef};
 use keel_query::policy::PolicyDef;
@@ -367,6 +367,8 @@ pub mod object_class {
     pub const SERVICE: u8 = 20;
     /// Routes.
     pub const ROUTE: u8 = 21;
+    /// What CREATE DEFAULT and CREATE RULE made.
+    pub const BINDABLE: u8 = 22;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
@@ -434,6 +436,8 @@ pub enum CatalogObject {
     Module(Arc<ModuleDef>),
     /// A synonym.
     Synonym(Arc<SynonymDef>),
+    /// What CREATE DEFAULT or CREATE RULE made.
+    Bindable(Arc<BindableDef>),
     /// A sequence.
     Sequence(Arc<SequenceDef>),
     /// A type.
@@ -488,6 +492,7 @@ impl CatalogObject {
             CatalogObject::Table(d) => (object_class::TABLE, d.object_id),
             CatalogObject::Module(d) => (object_class::MODULE, d.object_id),
             CatalogObject::Synonym(d) => (object_class::SYNONYM, d.object_id),
+            CatalogObject::Bindable(d) => (object_class::BINDABLE, d.object_id),
             CatalogObject::Sequence(d) => (object_class::SEQUENCE, d.object_id),
             CatalogObject::Type(d) => (object_class::TYPE, d.user_type_id),
             CatalogObject::XmlCollection(d) => (object_class::XML_COLLECTION, d.collection_id),
@@ -521,6 +526,7 @@ pub fn property_class_of(class: u8) -> Option<u8> {
         object_class::TABLE
         | object_class::MODULE
         | object_class::SYNONYM
+        | object_class::BINDABLE
         | object_class::SEQUENCE
         | object_class::QUEUE
         | object_class::POLICY => property_class::OBJECT,
@@ -540,6 +546,7 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::Table(d) => serde_json::to_vec(&**d),
         CatalogObject::Module(d) => serde_json::to_vec(&**d),
         CatalogObject::Synonym(d) => serde_json::to_vec(&**d),
+        CatalogObject::Bindable(d) => serde_json::to_vec(&**d),
         CatalogObject::Sequence(d) => serde_json::to_vec(&**d),
         CatalogObject::Type(d) => serde_json::to_vec(&**d),
         CatalogObject::XmlCollection(d) => serde_json::to_vec(&**d),
@@ -573,6 +580,7 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         object_class::TABLE => CatalogObject::Table(serde_json::from_slice(json).map(Arc::new)?),
         object_class::MODULE => CatalogObject::Module(serde_json::from_slice(json).map(Arc::new)?),
         object_class::SYNONYM => CatalogObject::Synonym(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::BINDABLE => CatalogObject::Bindable(serde_json::from_slice(json).map(Arc::new)?),
         object_class::SEQUENCE => CatalogObject::Sequence(serde_json::from_slice(json).map(Arc::new)?),
         object_class::XML_COLLECTION => {
             CatalogObject::XmlCollection(serde_json::from_slice(json).map(Arc::new)?)

@@ -14,8 +14,8 @@ use crate::broker::definition::QueueDef;
 use hashbrown::{HashMap, HashSet};
 use keel_base::DatabaseId;
 use keel_query::catalog::{
-    Catalog, CheckDef, DefaultDef, ForeignKeyDef, IndexDef, ModuleDef, ObjectId, SequenceDef, SynonymDef,
-    TableDef, TypeDef,
+    BindableDef, Catalog, CheckDef, DefaultDef, ForeignKeyDef, IndexDef, ModuleDef, ObjectId, SequenceDef,
+    SynonymDef, TableDef, TypeDef,
 };
 use keel_query::full_text::{FullTextCatalogDef, StoplistDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef, PartitionedBy};
@@ -42,6 +42,8 @@ pub enum Named {
     Module(Arc<ModuleDef>),
     /// A synonym.
     Synonym(Arc<SynonymDef>),
+    /// What CREATE DEFAULT or CREATE RULE made.
+    Bindable(Arc<BindableDef>),
     /// A sequence.
     Sequence(Arc<SequenceDef>),
     /// A security policy.
@@ -81,6 +83,7 @@ pub struct Picture {
     tables: BTreeMap<ObjectId, Arc<TableDef>>,
     modules: BTreeMap<ObjectId, Arc<ModuleDef>>,
     synonyms: BTreeMap<ObjectId, Arc<SynonymDef>>,
+    bindables: BTreeMap<ObjectId, Arc<BindableDef>>,
     sequences: BTreeMap<ObjectId, Arc<SequenceDef>>,
     types: BTreeMap<i32, Arc<TypeDef>>,
     principals: BTreeMap<i32, Arc<PrincipalDef>>,
@@ -112,6 +115,7 @@ pub fn id_of(named: &Named) -> ObjectId {
         Named::Table(t) => t.object_id,
         Named::Module(m) => m.object_id,
         Named::Synonym(s) => s.object_id,
+        Named::Bindable(b) => b.object_id,
         Named::Sequence(s) => s.object_id,
         Named::Policy(p) => p.object_id,
         Named::Queue(q) => q.object_id,
@@ -131,6 +135,7 @@ impl Picture {
             tables: BTreeMap::new(),
             modules: BTreeMap::new(),
             synonyms: BTreeMap::new(),
+            bindables: BTreeMap::new(),
             sequences: BTreeMap::new(),
             types: BTreeMap::new(),
             principals: BTreeMap::new(),
@@ -236,6 +241,10 @@ impl Picture {
                 self.names.insert((d.schema_id, fold(&d.name)), (key, d.object_id));
                 self.synonyms.insert(d.object_id, d);
             }
+            CatalogObject::Bindable(d) => {
+                self.names.insert((d.schema_id, fold(&d.name)), (key, d.object_id));
+                self.bindables.insert(d.object_id, d);
+            }
             CatalogObject::Sequence(d) => {
                 self.names.insert((d.schema_id, fold(&d.name)), (key, d.object_id));
                 self.sequences.insert(d.object_id, d);
@@ -320,6 +329,11 @@ impl Picture {
             }
             class::SYNONYM => {
                 if let Some(d) = self.synonyms.remove(&key.id) {
+                    self.names.remove(&(d.schema_id, fold(&d.name)));
+                }
+            }
+            class::BINDABLE => {
+                if let Some(d) = self.bindables.remove(&key.id) {
                     self.names.remove(&(d.schema_id, fold(&d.name)));
                 }
             }
@@ -470,6 +484,11 @@ impl Picture {
         self.modules.values()
     }
 
+    /// What CREATE DEFAULT and CREATE RULE made, by id.
+    pub fn bindables(&self) -> impl Iterator<Item = &Arc<BindableDef>> {
+        self.bindables.values()
+    }
+
     /// All synonyms by id.
     pub fn synonyms(&self) -> impl Iterator<Item = &Arc<SynonymDef>> {
         self.synonyms.values()
@@ -553,6 +572,7 @@ impl Picture {
             }
             class::MODULE => Named::Module(Arc::clone(self.modules.get(&key.id)?)),
             class::SYNONYM => Named::Synonym(Arc::clone(self.synonyms.get(&key.id)?)),
+            class::BINDABLE => Named::Bindable(Arc::clone(self.bindables.get(&key.id)?)),
             class::SEQUENCE => Named::Sequence(Arc::clone(self.sequences.get(&key.id)?)),
             class::POLICY => Named::Policy(Arc::clone(self.policies.get(&key.id)?)),
             class::QUEUE => Named::Queue(Arc::clone(self.queue(key.id)?)),
@@ -615,7 +635,17 @@ impl Picture {
             created: q.created,
             modified: q.modified,
         });
-        tables.chain(modules).chain(synonyms).chain(sequences).chain(policies).chain(queues)
+        let bindables = self.bindables.values().map(|b| ObjectRef {
+            object_id: b.object_id,
+            schema_id: b.schema_id,
+            name: &b.name,
+            parent: 0,
+            kind: if b.is_rule { "R " } else { "D " },
+            created: b.created,
+            modified: b.modified,
+        });
+        let others = sequences.chain(policies).chain(queues).chain(bindables);
+        tables.chain(modules).chain(synonyms).chain(others)
     }
 
     /// Greatest object id in use.
@@ -675,7 +705,7 @@ fn key_constraints(table: &TableDef) -> impl Iterator<Item = &IndexDef> {
 }
 
 fn defaults(table: &TableDef) -> impl Iterator<Item = &DefaultDef> {
-    table.columns.iter().filter_map(|c| c.default.as_ref())
+    table.columns.iter().filter_map(|c| c.default_constraint())
 }
 
 /// The names a table takes in its schema: its own and those of its constraints.

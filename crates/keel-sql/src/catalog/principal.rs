@@ -459,6 +459,8 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
     ("CREATE TYPE", "CRTY"),
     ("CREATE XML SCHEMA COLLECTION", "CRXS"),
     ("CREATE SYNONYM", "CRSN"),
+    ("CREATE DEFAULT", "CRDF"),
+    ("CREATE RULE", "CRRU"),
     ("CREATE ROLE", "CRRL"),
     ("CREATE FULLTEXT CATALOG", "CRFT"),
     ("CREATE DATABASE", "CRDB"),

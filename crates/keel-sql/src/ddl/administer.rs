@@ -209,6 +209,7 @@ impl Runner<'_> {
             StatementKind::CreateSequence(c) => self.create_sequence(program, c, false)?,
             StatementKind::AlterSequence(c) => self.create_sequence(program, c, true)?,
             StatementKind::CreateSynonym(c) => self.create_synonym(program, c)?,
+            StatementKind::CreateBindable(c) => self.create_bindable(program, statement, c)?,
             StatementKind::CreateUser(c) => self.create_user(c)?,
             StatementKind::AlterUser(a) => self.alter_user(a)?,
             StatementKind::CreateRole(c) => self.create_role(c)?,

@@ -224,7 +224,7 @@ impl Runner<'_> {
         if table.columns.iter().skip(first_new).any(|c| c.identity.is_some()) {
             // Another one that the table had before is no matter of this one.
             let entry = self.entry_of(table.database)?;
-            self.info.restart_identity(&entry, table.object_id)?;
+            self.info.restart_identity(&entry, table.object_id, None)?;
         }
         for at in first_new..table.columns.len() {
             let c = table.columns[at].clone();
@@ -490,7 +490,7 @@ impl Runner<'_> {
         } else if let Some(at) = new.foreign_keys.iter().position(|k| fold(&k.name) == name) {
             new.foreign_keys.remove(at);
         } else if let Some(c) =
-            new.columns.iter_mut().find(|c| c.default.as_ref().is_some_and(|d| fold(&d.name) == name))
+            new.columns.iter_mut().find(|c| c.default_constraint().is_some_and(|d| fold(&d.name) == name))
         {
             c.default = None;
         } else {

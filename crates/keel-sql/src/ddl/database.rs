@@ -77,8 +77,8 @@ impl Runner<'_> {
         if let Some(source) = &c.snapshot_of {
             return self.create_database_snapshot(c, &source.text);
         }
-        if c.attach.is_some() {
-            return Err(errors::not_supported("CREATE DATABASE … FOR ATTACH"));
+        if let Some(how) = &c.attach {
+            return self.attach_database(c, how);
         }
         let mut settings = DatabaseSettings::default();
         if let Some(model) = self.info.engine.database_by_id(crate::engine::MODEL) {
@@ -289,7 +289,7 @@ impl Runner<'_> {
     }
 }
 
-fn not_understood(word: &str) -> Box<SqlError> {
+pub(super) fn not_understood(word: &str) -> Box<SqlError> {
     SqlError::new(102, 15, 1, format!("Incorrect syntax near '{word}'."))
 }
 
@@ -311,7 +311,7 @@ fn choose(settings: &mut DatabaseSettings, option: &ast::Opt, words: [&str; 2]) 
     Ok(())
 }
 
-fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> {
+pub(super) fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> {
     let on = !is_off(option);
     let head = option.name.split(' ').next().unwrap_or_default();
     if on && REFUSED.contains(&head) {

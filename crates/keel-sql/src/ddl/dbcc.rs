@@ -57,6 +57,7 @@ impl Runner<'_> {
             "SHOWCONTIG" => self.show_contiguity(program, frame, d)?,
             "DBINFO" => self.database_info(program, frame, d)?,
             "HELP" => self.dbcc_help(program, frame, d)?,
+            "CLONEDATABASE" => self.clone_database(d)?,
             // Whoever asks wants a file: silence would read as an answer.
             "STACKDUMP" => return Err(errors::not_supported("DBCC STACKDUMP")),
             other => {
@@ -236,7 +237,11 @@ impl Runner<'_> {
                 let Value::Int(n) = value else { return Err(errors::not_supported("This value")) };
                 // In a table that never had rows the next value is the new seed itself.
                 let last = if current.is_none() { n.saturating_sub(increment) } else { n };
-                entry.reset_identity(table.object_id, Some(last))?;
+                if self.info.transaction.borrow().count > 0 {
+                    // Nobody takes a value before it is certain that this stays.
+                    self.lock_schema(table.database, table.object_id)?;
+                }
+                self.info.restart_identity(&entry, table.object_id, Some(last))?;
                 let text = format!("Checking identity information: current identity value '{shown}'.");
                 self.report(&SqlError::new(7998, 10, 1, text));
             }

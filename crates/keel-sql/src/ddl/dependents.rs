@@ -75,7 +75,11 @@ impl Runner<'_> {
         }
         all.extend(self.partitioned_on(table, c.column_id)?.map(|f| ("partition function", f)));
         if matches!(fate, Fate::Dropped | Fate::Replaced) {
-            all.extend(c.default.iter().map(|d| ("object", d.name.clone())));
+            all.extend(c.default_constraint().map(|d| ("object", d.name.clone())));
+            if let Some(entry) = self.info.engine.database_by_id(table.database) {
+                let bound = super::bindable::bound_names(&self.info.picture(&entry), c);
+                all.extend(bound.into_iter().map(|name| ("object", name)));
+            }
         }
         if fate != Fate::Widened {
             let sampled = table.statistics.iter().filter(|s| s.columns.contains(&c.column_id));

@@ -51,6 +51,7 @@ impl Runner<'_> {
                 DropClass::Type => self.drop_type(program, name, d.if_exists)?,
                 DropClass::XmlCollection => self.drop_xml_collection(program, name, d.if_exists)?,
                 DropClass::Sequence | DropClass::Synonym => self.drop_other(program, name, d)?,
+                DropClass::Rule | DropClass::Default => self.drop_bindable(program, name, d)?,
                 DropClass::SecurityPolicy => self.drop_policy(program, name, d.if_exists)?,
                 DropClass::User => self.drop_principal(name, d.if_exists, false)?,
                 DropClass::Role => self.drop_principal(name, d.if_exists, true)?,
@@ -299,7 +300,7 @@ impl Runner<'_> {
         self.discard_trees(&table)?;
         self.replace_table(new)?;
         if table.columns.iter().any(|c| c.identity.is_some()) {
-            self.info.restart_identity(&entry, table.object_id)?;
+            self.info.restart_identity(&entry, table.object_id, None)?;
         }
         Ok(())
     }

@@ -9,11 +9,14 @@
 mod administer;
 mod alter;
 mod application_role;
+mod attach;
 mod audit;
 mod audit_specification;
+mod bindable;
 mod binding;
 mod capture;
 mod change_tracking;
+mod clone;
 mod collate;
 mod database;
 mod database_snapshot;
@@ -52,6 +55,8 @@ mod trigger;
 mod xml_collection;
 
 pub(crate) use alter::mentions_column;
+pub(crate) use attach::RAISED as RAISED_BY_ATTACHING;
+pub(crate) use bindable::{Binding, RAISED as RAISED_BY_BINDABLES, default_usage, rule_usage};
 pub(crate) use binding::Named as NamedByModule;
 pub(crate) use capture::{column_renamed, table_renamed};
 pub(crate) use database_snapshot::RAISED as RAISED_BY_SNAPSHOTS;
@@ -230,6 +235,7 @@ impl Runner<'_> {
                 object_class::TABLE
                 | object_class::MODULE
                 | object_class::SYNONYM
+                | object_class::BINDABLE
                 | object_class::SEQUENCE
                 | object_class::QUEUE
                 | object_class::POLICY => Some(SecurableRef::Object(key.id)),

@@ -92,6 +92,7 @@ impl Runner<'_> {
             events: facts.and_then(|f| f.events),
             execute_as: self.runs_as(&place, statement)?,
             rows: None,
+            startup: old.as_ref().is_some_and(|o| o.startup),
             created: old.as_ref().map_or(now, |o| o.created),
             modified: now,
         };
@@ -205,7 +206,7 @@ impl Runner<'_> {
 }
 
 /// The CREATE statement as sent: the whole batch, comments included, is what the product keeps.
-fn module_text(program: &Program, statement: &Statement) -> String {
+pub(super) fn module_text(program: &Program, statement: &Statement) -> String {
     let before = program.text.get(..statement.span.start as usize).unwrap_or_default();
     let tokens = keel_parser::lexer::tokenize(before, true).unwrap_or_default();
     let first = tokens.iter().all(|t| matches!(t.tok, Tok::Semi | Tok::Eof));

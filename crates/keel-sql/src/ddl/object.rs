@@ -75,6 +75,11 @@ impl Runner<'_> {
                 let names = vec![s.name.clone()];
                 (CatalogObject::Synonym(s), from, names)
             }
+            Some(Named::Bindable(mut b)) => {
+                let from = std::mem::replace(&mut Arc::make_mut(&mut b).schema_id, schema_id);
+                let names = vec![b.name.clone()];
+                (CatalogObject::Bindable(b), from, names)
+            }
             Some(Named::Sequence(mut s)) => {
                 let from = std::mem::replace(&mut Arc::make_mut(&mut s).schema_id, schema_id);
                 let names = vec![s.name.clone()];
@@ -131,6 +136,8 @@ impl Runner<'_> {
             base: SqlType::Null,
             nullable: true,
             table: None,
+            default: None,
+            rule: None,
         };
         match &c.kind {
             ast::CreateTypeKind::Alias { base, nullable } => {

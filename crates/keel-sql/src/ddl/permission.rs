@@ -37,6 +37,9 @@ impl Runner<'_> {
             S::CreateView(c) => self.may_define("CREATE VIEW", c.verb, program, &c.name),
             S::CreateProcedure(c) => self.may_define("CREATE PROCEDURE", c.verb, program, &c.name),
             S::CreateFunction(c) => self.may_define("CREATE FUNCTION", c.verb, program, &c.name),
+            S::CreateBindable(c) => {
+                self.may_create(if c.is_rule { "CREATE RULE" } else { "CREATE DEFAULT" }, &c.name)
+            }
             S::CreateSynonym(c) => self.may_create("CREATE SYNONYM", &c.name),
             S::CreateType(c) => self.may_create("CREATE TYPE", &c.name),
             S::XmlCollection(c) if !c.add => self.may_create("CREATE XML SCHEMA COLLECTION", &c.name),
@@ -209,6 +212,7 @@ impl Runner<'_> {
             (entry, Named::Table(t)) => (entry, t.object_id, t.schema_id),
             (entry, Named::Module(m)) => (entry, m.object_id, m.schema_id),
             (entry, Named::Synonym(s)) => (entry, s.object_id, s.schema_id),
+            (entry, Named::Bindable(b)) => (entry, b.object_id, b.schema_id),
             (entry, Named::Sequence(s)) => (entry, s.object_id, s.schema_id),
             (entry, Named::Policy(p)) => (entry, p.object_id, p.schema_id),
             (entry, Named::Queue(q)) => (entry, q.object_id, q.schema_id),
@@ -249,6 +253,8 @@ impl Runner<'_> {
             }
             DropClass::Sequence => "sequence object",
             DropClass::Synonym => "synonym",
+            DropClass::Rule => "rule",
+            DropClass::Default => "default",
             DropClass::SecurityPolicy => {
                 let entry = self.info.current_database();
                 let may = self.info.may(&entry, "ALTER ANY SECURITY POLICY", SecurableRef::Database);

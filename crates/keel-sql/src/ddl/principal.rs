@@ -434,6 +434,7 @@ impl Runner<'_> {
                         (SecurableRef::Object(m.object_id), all)
                     }
                     Named::Synonym(d) => (SecurableRef::Object(d.object_id), TABLE_ALL),
+                    Named::Bindable(d) => (SecurableRef::Object(d.object_id), &["REFERENCES"]),
                     Named::Sequence(d) => (SecurableRef::Object(d.object_id), &["UPDATE"]),
                     Named::Policy(d) => (SecurableRef::Object(d.object_id), &["VIEW DEFINITION"]),
                     Named::Queue(d) => (SecurableRef::Object(d.object_id), &["RECEIVE"]),

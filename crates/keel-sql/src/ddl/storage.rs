@@ -21,7 +21,7 @@ const ROWS_PER_LOOK: u32 = 512;
 pub(super) fn constraint_names(table: &TableDef) -> Vec<String> {
     let mut names: Vec<String> =
         table.indexes.iter().filter(|i| i.constraint_id != 0).map(|i| i.name.clone()).collect();
-    names.extend(table.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| d.name.clone()));
+    names.extend(table.columns.iter().filter_map(|c| c.default_constraint()).map(|d| d.name.clone()));
     names.extend(table.checks.iter().map(|c| c.name.clone()));
     names.extend(table.foreign_keys.iter().map(|f| f.name.clone()));
     names

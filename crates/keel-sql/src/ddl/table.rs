@@ -206,6 +206,7 @@ impl<'a> TableBuilder<'a> {
             rowguid: c.rowguidcol,
             mask: None,
             alias: None,
+            rule: None,
         };
         match &c.kind {
             ast::ColumnKind::Typed(ty) => {
@@ -227,7 +228,10 @@ impl<'a> TableBuilder<'a> {
                 }
                 // A temporary table's types are of this database, and the table is not.
                 let here = self.private || self.entry.id == self.scope.info.current_database().id;
-                def.alias = made.filter(|_| here).map(|t| t.user_type_id);
+                if let Some(made) = made.filter(|_| here) {
+                    def.alias = Some(made.user_type_id);
+                    super::bindable::inherit(&mut def, &made);
+                }
             }
             ast::ColumnKind::Timestamp => {
                 def.ty = SqlType::RowVersion;
@@ -259,6 +263,7 @@ impl<'a> TableBuilder<'a> {
             }
             def.identity = Some((seed, increment));
             def.nullable = false;
+            def.default = None;
         }
         for constraint in &c.constraints {
             if let ConstraintKind::Default { value, .. } = &constraint.kind {

@@ -97,7 +97,7 @@ impl Engine {
         if self.is_name_taken(name) {
             return Err(errors::database_exists(name));
         }
-        let directory = store.dir().file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+        let directory = self.stored_directory(store.dir());
         let entry = DatabaseEntry::load(id, name, store)?;
         let stored = super::StoredDatabase::new(id.0, name, directory);
         store_database(&self.database_by_id(MASTER).expect("master is always open"), &stored)?;

@@ -282,6 +282,14 @@ impl DatabaseEntry {
         Ok((**stored.picture(self.id, FIRST_VERSION)?.settings()).clone())
     }
 
+    /// All that its catalog defines, as it is stored.
+    pub(super) fn catalog_objects(&self) -> Result<Vec<CatalogObject>> {
+        let stored = Stored::read(&self.store, &self.name(), &self.store.read_point(), &self.fingerprints)?;
+        let objects = stored.objects.iter();
+        let objects = objects.filter_map(|(class, json)| decode(*class, json).transpose());
+        objects.collect::<std::result::Result<_, _>>().map_err(errors::catalog_corrupt)
+    }
+
     /// The log backups so far; `None` when the next must be a full one.
     #[must_use]
     pub fn log_chain(&self) -> Option<LogChain> {
@@ -727,11 +735,15 @@ impl DatabaseEntry {
 
     /// The same of any change.
     pub(super) fn change_now(&self, op: CatalogOp) -> Result<()> {
+        self.change_all_now(&[op])
+    }
+
+    /// The same of several, in one transaction.
+    pub(super) fn change_all_now(&self, ops: &[CatalogOp]) -> Result<()> {
         let name = self.name();
-        let ops = [op];
         let mut txn = self.store.begin(Isolation::ReadCommitted);
-        self.write_ops(&mut txn, &ops)?;
-        self.publish(&ops);
+        self.write_ops(&mut txn, ops)?;
+        self.publish(ops);
         let done = txn.commit().and_then(keel_node::Commit::wait).map_err(|e| txn_error(e, &name, 0));
         self.settle();
         done

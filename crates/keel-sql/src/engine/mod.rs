@@ -8,6 +8,8 @@
 //! (id, name, directory), per login and per changed configuration value, so the list of databases is as durable as
 //! anything else. `tempdb` is volatile: emptied at every start, as is `work`, where statements put what memory does not hold.
 
+mod attach;
+mod clone;
 mod copies;
 mod current;
 mod database;
@@ -24,6 +26,10 @@ mod told;
 mod users;
 mod waits;
 
+pub(crate) use attach::RAISED as RAISED_BY_ATTACHING;
+pub use attach::{Attach, NotAttached};
+pub use clone::CloneOptions;
+pub(crate) use clone::{CLONE, VERIFIED_CLONE};
 pub use current::{Before, Current, StatementAt};
 pub use database::{DatabaseEntry, OpenTransaction};
 pub use encryption::{Unopened, thumbprint};
@@ -202,6 +208,8 @@ pub struct Engine {
     pub(crate) distributed: crate::distributed::Distributed,
     /// Other servers by name.
     pub(crate) linked: crate::linked::Linked,
+    /// What `sp_monitor` said last.
+    pub(crate) monitored: Mutex<Option<crate::procs::Monitored>>,
     /// Held while a credential is made, changed or dropped.
     pub(crate) credentials_changing: Mutex<()>,
 }
@@ -256,6 +264,7 @@ impl Engine {
             distributed: crate::distributed::Distributed::default(),
             linked: crate::linked::Linked::default(),
             credentials_changing: Mutex::default(),
+            monitored: Mutex::default(),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
             listening: std::sync::OnceLock::new(),
@@ -588,7 +597,7 @@ impl Engine {
         if self.is_name_taken(name) {
             return Err(errors::database_exists(name));
         }
-        let directory = entry.store.dir().file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+        let directory = self.stored_directory(entry.store.dir());
         let master = self.database_by_id(MASTER).expect("master is always open");
         server::store_database(&master, &StoredDatabase::new(entry.id.0, name, directory))?;
         let mut databases = self.databases.write();
@@ -634,8 +643,11 @@ impl Engine {
     }
 
     /// Removes the directory of a database that is in no list any more, for good: one that came back would be in the way of the next
-    /// database that is made there.
+    /// database that is made there. Where it was attached it may be the home of other files: those stay.
     pub(super) fn remove_dir(&self, dir: &std::path::Path) -> std::io::Result<()> {
+        if !dir.starts_with(&self.options.data_dir) {
+            return Database::remove(&self.instance, dir).map_err(std::io::Error::other);
+        }
         let disk = &self.options.env.disk;
         disk.remove_dir_all(dir)?;
         dir.parent().map_or(Ok(()), |parent| disk.sync_dir(parent))

@@ -226,7 +226,7 @@ impl Engine {
     }
 
     /// Takes an entry off the list.
-    fn forget_entry(&self, entry: &Arc<DatabaseEntry>) {
+    pub(super) fn forget_entry(&self, entry: &Arc<DatabaseEntry>) {
         let mut databases = self.databases.write();
         databases.by_name.remove(&crate::catalog::fold(&entry.name()));
         databases.by_id.remove(&entry.id);

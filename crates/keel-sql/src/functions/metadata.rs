@@ -109,6 +109,7 @@ fn id_of(named: &Named) -> ObjectId {
         Named::Table(t) => t.object_id,
         Named::Module(m) => m.object_id,
         Named::Synonym(s) => s.object_id,
+        Named::Bindable(b) => b.object_id,
         Named::Sequence(s) => s.object_id,
         Named::Policy(p) => p.object_id,
         Named::Queue(q) => q.object_id,
@@ -191,11 +192,14 @@ pub(super) fn object_definition(info: &Info, args: &[Value]) -> Result<Value> {
     if let Some(m) = picture.module_by_id(id) {
         return Ok(picture.text_of(m).map_or(Value::Null, Value::str));
     }
+    if let Some(bindable) = picture.bindables().find(|b| b.object_id == id) {
+        return Ok(Value::str(bindable.text.as_str()));
+    }
     for t in picture.tables() {
         if let Some(c) = t.checks.iter().find(|c| c.object_id == id) {
             return Ok(Value::str(c.text.as_str()));
         }
-        if let Some(d) = t.columns.iter().filter_map(|c| c.default.as_ref()).find(|d| d.object_id == id) {
+        if let Some(d) = t.columns.iter().filter_map(|c| c.default_constraint()).find(|d| d.object_id == id) {
             return Ok(Value::str(d.text.as_str()));
         }
     }

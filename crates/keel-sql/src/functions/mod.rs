@@ -22,6 +22,7 @@ use keel_query::scope::SessionFunction;
 use keel_types::error::Result;
 use keel_types::{Length, SqlType, Value};
 pub use server::PRODUCT_VERSION;
+pub(crate) use server::monitored;
 
 /// The code of a function.
 pub type Eval = fn(&Info, &[Value]) -> Result<Value>;

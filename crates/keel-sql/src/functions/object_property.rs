@@ -60,8 +60,10 @@ fn any_object_property(info: &Info, args: &[Value]) -> Result<Value> {
         "isuniquecnst" => is(&["UQ"]),
         "isforeignkey" => is(&["F"]),
         "ischeckcnst" => is(&["C"]),
-        "isdefaultcnst" => is(&["D"]),
-        "isdefault" | "isrule" | "isqueue" | "isreplproc" => flag(false),
+        "isdefaultcnst" => flag(o.kind == "D" && o.parent != 0),
+        "isdefault" => flag(o.kind == "D" && o.parent == 0),
+        "isrule" => is(&["R"]),
+        "isqueue" | "isreplproc" => flag(false),
         "isextendedproc" => is(&["X"]),
         "isexecuted" => flag(module.is_some()),
         "isschemabound" => match module.filter(|m| m.kind != ModuleKind::Trigger) {
@@ -79,8 +81,8 @@ fn any_object_property(info: &Info, args: &[Value]) -> Result<Value> {
             flag(module.is_some_and(|m| crate::ddl::is_indexable(info, &entry, m)))
         }
         "isindexed" if o.kind == "V" => flag(module.is_some_and(|m| m.rows.is_some())),
-        "execisstartup" => if_procedure(module),
-        "isconstraint" => is(&["PK", "UQ", "F", "C", "D"]),
+        "execisstartup" => startup(module),
+        "isconstraint" => flag(o.parent != 0 && ["PK", "UQ", "F", "C", "D"].contains(&o.kind)),
         "ismsshipped" | "issystemtable" => flag(id < 0 && table.is_none()),
         "schemaid" => Value::Int(i64::from(o.schema_id)),
         "ownerid" => Value::Int(1),
@@ -131,7 +133,7 @@ fn constraint_property(info: &Info, o: &Found, id: i32, property: &str) -> Value
     let index = t.indexes.iter().find(|i| i.constraint_id == id);
     let disabled = t.checks.iter().any(|c| c.object_id == id && c.disabled)
         || t.foreign_keys.iter().any(|f| f.object_id == id && f.disabled);
-    let of_column = t.columns.iter().any(|c| c.default.as_ref().is_some_and(|d| d.object_id == id))
+    let of_column = t.columns.iter().any(|c| c.default_constraint().is_some_and(|d| d.object_id == id))
         || t.checks.iter().any(|c| c.object_id == id && c.column != 0)
         || t.foreign_keys.iter().any(|f| f.object_id == id && f.columns.len() == 1);
     match property {
@@ -173,7 +175,7 @@ fn table_property(t: &TableDef, property: &str, picture: &Picture) -> Value {
         "tablehasforeignkey" => flag(!t.foreign_keys.is_empty()),
         "tablehasforeignref" => flag(!picture.referencing(t.object_id).is_empty()),
         "tablehascheckcnst" => flag(!t.checks.is_empty()),
-        "tablehasdefaultcnst" => flag(t.columns.iter().any(|c| c.default.is_some())),
+        "tablehasdefaultcnst" => flag(t.columns.iter().any(|c| c.default_constraint().is_some())),
         "tablehastimestamp" => flag(t.columns.iter().any(|c| c.ty == SqlType::RowVersion)),
         "tablehasinserttrigger" => flag(trigger_count(|t| t.on_insert) > 0),
         "tablehasupdatetrigger" => flag(trigger_count(|t| t.on_update) > 0),
@@ -207,9 +209,10 @@ fn table_property(t: &TableDef, property: &str, picture: &Picture) -> Value {
     }
 }
 
-fn if_procedure(module: Option<&std::sync::Arc<ModuleDef>>) -> Value {
-    let procedure = module.is_some_and(|m| m.kind == ModuleKind::Procedure);
-    if procedure { Value::Int(0) } else { Value::Null }
+/// Whether a procedure runs when the instance starts.
+fn startup(module: Option<&std::sync::Arc<ModuleDef>>) -> Value {
+    let procedure = module.filter(|m| m.kind == ModuleKind::Procedure);
+    procedure.map_or(Value::Null, |m| Value::Int(i64::from(m.startup)))
 }
 
 /// The triggers of a table or view that have something.

@@ -207,6 +207,7 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
                 Named::Table(t) => t.object_id,
                 Named::Module(m) => m.object_id,
                 Named::Synonym(s) => s.object_id,
+                Named::Bindable(b) => b.object_id,
                 Named::Sequence(s) => s.object_id,
                 Named::Policy(p) => p.object_id,
                 Named::Queue(q) => q.object_id,

@@ -109,6 +109,34 @@ pub(super) fn packets_sent(info: &Info, _: &[Value]) -> Result<Value> {
     counted(info.engine.sessions.packets().1)
 }
 
+/// What `sp_monitor` compares: cpu, io and idle time in seconds, packets received, sent and in error, reads, writes, errors, connections.
+pub(crate) fn monitored(info: &Info) -> Result<[i64; 10]> {
+    let seconds = |ticks: Value| i128::from(ticks.as_int().unwrap_or(0)) * TICK_US as i128 / 1_000_000;
+    let all = [
+        cpu_busy,
+        io_busy,
+        idle,
+        packets_received,
+        packets_sent,
+        zero,
+        total_read,
+        total_write,
+        zero,
+        logins,
+    ];
+    let mut values = [0; 10];
+    for (at, counter) in all.into_iter().enumerate() {
+        let value = counter(info, &[])?;
+        values[at] = if at < 3 { seconds(value) as i64 } else { value.as_int().unwrap_or(0) };
+    }
+    Ok(values)
+}
+
+/// Sessions since the start.
+fn logins(info: &Info, _: &[Value]) -> Result<Value> {
+    counted(info.engine.sessions.logins.load(std::sync::atomic::Ordering::Relaxed))
+}
+
 pub(super) fn zero(_: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Int(0))
 }
@@ -269,14 +297,14 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
             variant(SqlType::DateTime, Value::DateTime(i64::from(DAY_1900) * TICKS_PER_DAY))
         }
         "isfulltextenabled" => variant_int(1),
+        "isclone" => flag(crate::engine::CLONE),
+        "isverifiedclone" => flag(crate::engine::VERIFIED_CLONE),
         "ismergepublished"
         | "ispublished"
         | "issubscribed"
         | "issyncwithbackup"
         | "isautocreatestatisticsincremental"
         | "ismemoryoptimizedelevatetosnapshotenabled"
-        | "isclone"
-        | "isverifiedclone"
         | "isxtpsupported" => variant_int(0),
         _ => Value::Null,
     })

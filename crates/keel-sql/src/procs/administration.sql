@@ -165,3 +165,19 @@ as
 set nocount on
 set @string = formatmessage(@format, @1, @2, @3, @4, @5, @6, @7, @8, @9, @10, @11, @12, @13, @14, @15, @16, @17, @18, @19, @20)
 return 0
+GO
+create procedure sys.sp_attach_db @dbname sysname, @filename1 nvarchar(260), @filename2 nvarchar(260) = null, @filename3 nvarchar(260) = null, @filename4 nvarchar(260) = null, @filename5 nvarchar(260) = null, @filename6 nvarchar(260) = null, @filename7 nvarchar(260) = null, @filename8 nvarchar(260) = null, @filename9 nvarchar(260) = null, @filename10 nvarchar(260) = null, @filename11 nvarchar(260) = null, @filename12 nvarchar(260) = null, @filename13 nvarchar(260) = null, @filename14 nvarchar(260) = null, @filename15 nvarchar(260) = null, @filename16 nvarchar(260) = null
+as
+set nocount on
+declare @files nvarchar(max) = (select string_agg(concat(N'(filename = N''', replace(f, N'''', N''''''), N''')'), N', ')
+    from (values (@filename1), (@filename2), (@filename3), (@filename4), (@filename5), (@filename6), (@filename7), (@filename8), (@filename9), (@filename10), (@filename11), (@filename12), (@filename13), (@filename14), (@filename15), (@filename16)) files (f) where f is not null)
+declare @text nvarchar(max) = concat(N'create database ', quotename(@dbname), N' on ', @files, N' for attach')
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_attach_single_file_db @dbname sysname, @physname nvarchar(260)
+as
+set nocount on
+declare @text nvarchar(max) = concat(N'create database ', quotename(@dbname), N' on (filename = N''', replace(@physname, N'''', N''''''), N''') for attach')
+exec (@text)
+return @@error

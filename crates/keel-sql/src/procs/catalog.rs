@@ -54,6 +54,7 @@ fn module(object_id: i32, text: &str, kind: ModuleKind) -> Option<(String, Arc<M
         events: None,
         execute_as: None,
         rows: None,
+        startup: false,
         created: 0,
         modified: 0,
     };

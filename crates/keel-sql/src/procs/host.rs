@@ -51,6 +51,36 @@ pub(super) fn xp_regwrite(runner: &mut Runner<'_>, _args: &[Argument]) -> Outcom
     Err(SqlError::new(22002, 16, 1, "RegCreateKeyEx() returned error 5, 'Access is denied.'").into())
 }
 
+/// Names of the values that [`registry`] knows.
+const VALUES: [&str; 9] = [
+    "AuditLevel",
+    "BackupDirectory",
+    "DefaultData",
+    "DefaultLog",
+    "Enabled",
+    "LoginMode",
+    "NumErrorLogs",
+    "SQLPath",
+    "TcpPort",
+];
+
+/// `xp_instance_regenumvalues @rootkey, @key`, and `xp_regenumvalues`: all values of a key, numbers as texts.
+pub(super) fn xp_regenumvalues(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let key = string(args, "key", 1).unwrap_or_default();
+    let row = |name: &&str| {
+        let value = registry(runner, &key, name)?;
+        Some(vec![text(*name), Value::str(crate::convert::display(&value))])
+    };
+    let rows: Vec<_> = VALUES.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        let said = "RegOpenKeyEx() returned error 2, 'The system cannot find the file specified.'";
+        runner.report(&SqlError::new(22001, 1, 1, said));
+        return ok();
+    }
+    runner.result_set(&[("Value", WORDS), ("Data", WORDS)], &rows)?;
+    ok()
+}
+
 /// A value of the product's part of the registry, by the end of its key.
 fn registry(runner: &Runner<'_>, key: &str, name: &str) -> Option<Value> {
     let options = runner.info.engine.options();

@@ -5,8 +5,10 @@
 
 mod agent;
 mod backups;
+mod bindings;
 pub mod catalog;
 mod cursors;
+mod detach;
 mod diagnostics;
 mod execute;
 mod failover_cluster;
@@ -14,11 +16,13 @@ mod hadr;
 mod host;
 mod linked;
 mod messages;
+mod monitor;
 mod prepared;
 mod properties;
 mod rename;
 mod server;
 mod sessions;
+mod startup;
 mod temporal;
 mod trace;
 mod triggers;
@@ -27,6 +31,7 @@ mod xa;
 mod xml_documents;
 
 pub use execute::run_sql;
+pub use monitor::Monitored;
 pub use properties::{listed as listed_properties, value_of as property_value};
 pub(crate) use rename::owner_of_part;
 
@@ -128,6 +133,13 @@ pub static ALL: &[Procedure] = &[
     p("sp_settriggerorder", triggers::sp_settriggerorder),
     p("sp_delete_backuphistory", backups::sp_delete_backuphistory),
     p("sp_delete_database_backuphistory", backups::sp_delete_database_backuphistory),
+    p("sp_bindefault", bindings::sp_bindefault),
+    p("sp_bindrule", bindings::sp_bindrule),
+    p("sp_unbindefault", bindings::sp_unbindefault),
+    p("sp_unbindrule", bindings::sp_unbindrule),
+    p("sp_monitor", monitor::sp_monitor),
+    p("sp_procoption", startup::sp_procoption),
+    p("sp_detach_db", detach::sp_detach_db),
     p("sp_addumpdevice", backups::sp_addumpdevice),
     p("sp_dropdevice", backups::sp_dropdevice),
     p("sp_indexoption", server::nothing),
@@ -141,6 +153,8 @@ pub static ALL: &[Procedure] = &[
     p("xp_msver", server::xp_msver),
     p("xp_instance_regread", host::xp_regread),
     p("xp_regread", host::xp_regread),
+    p("xp_instance_regenumvalues", host::xp_regenumvalues),
+    p("xp_regenumvalues", host::xp_regenumvalues),
     p("xp_getnetname", host::xp_getnetname),
     p("xp_create_subdir", host::xp_create_subdir),
     p("xp_delete_file", backups::xp_delete_file),

@@ -143,6 +143,16 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             p.name = new.to_owned();
             runner.put(&entry, CatalogObject::Policy(Arc::new(p)))
         }
+        Named::Bindable(b) => {
+            if taken(b.schema_id) {
+                return Err(exists());
+            }
+            let key = CatalogKey { class: object_class::BINDABLE, id: b.object_id };
+            runner.change(&entry, CatalogOp::Remove(key))?;
+            let mut b = (*b).clone();
+            b.name = new.to_owned();
+            runner.put(&entry, CatalogObject::Bindable(Arc::new(b)))
+        }
         Named::Queue(q) => {
             if taken(q.schema_id) {
                 return Err(exists());

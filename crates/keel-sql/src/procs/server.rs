@@ -192,12 +192,14 @@ fn database_role(runner: &mut Runner<'_>, args: &[Argument], verb: &str) -> Outc
 fn text_of(named: &Named, column: Option<&str>) -> Option<String> {
     match (named, column) {
         (Named::Module(m), None) => Some(m.text.clone()),
+        (Named::Bindable(b), None) => Some(b.text.clone()),
         (Named::Table(t), Some(column)) => {
             let column = t.columns.iter().find(|c| crate::views::same(&c.name, column))?;
             column.computed.as_ref().map(|c| c.text.clone())
         }
         (Named::Constraint(t, id), None) => {
-            let default = t.columns.iter().filter_map(|c| c.default.as_ref()).find(|d| d.object_id == *id);
+            let default =
+                t.columns.iter().filter_map(|c| c.default_constraint()).find(|d| d.object_id == *id);
             let check = || t.checks.iter().find(|c| c.object_id == *id).map(|c| c.text.clone());
             default.map(|d| d.text.clone()).or_else(check)
         }

@@ -152,6 +152,7 @@ fn view_shape(
         rowguid: false,
         mask: None,
         alias: None,
+        rule: None,
     };
     let columns: Vec<ColumnDef> = plan.columns().iter().enumerate().map(column).collect();
     Ok(Arc::new(TableDef {

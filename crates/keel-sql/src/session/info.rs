@@ -474,18 +474,19 @@ impl Info {
         overlay.apply(op, self.engine.stamp());
     }
 
-    /// An identity column's next value is the seed again (TRUNCATE TABLE, a new column). Undone with the open transaction.
+    /// An identity column's last value is this one from now on, or there has been none (TRUNCATE TABLE, a new column). Undone with the open transaction.
     pub fn restart_identity(
         &self,
         entry: &Arc<DatabaseEntry>,
         table: keel_query::catalog::ObjectId,
+        last: Option<i64>,
     ) -> Result<()> {
         if self.transaction.borrow().count > 0 {
             let before = entry.current_identity(table);
             let restart = IdentityRestart { entry: Arc::clone(entry), table, before };
             self.identity_restarts.borrow_mut().push(restart);
         }
-        entry.reset_identity(table, None)
+        entry.reset_identity(table, last)
     }
 
     /// The restarts but for the first ones are undone, from the last.

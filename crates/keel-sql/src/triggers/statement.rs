@@ -35,6 +35,9 @@ impl Runner<'_> {
             S::CreateSynonym(c) => self
                 .object_event(program, "CREATE", "SYNONYM", &c.name)
                 .map(|e| e.element("TargetObjectName", &c.target.name.text)),
+            S::CreateBindable(c) => {
+                self.object_event(program, "CREATE", if c.is_rule { "RULE" } else { "DEFAULT" }, &c.name)
+            }
             S::CreateType(c) => self.object_event(program, "CREATE", "TYPE", &c.name),
             S::XmlCollection(c) => {
                 let verb = if c.add { "ALTER" } else { "CREATE" };
@@ -360,6 +363,8 @@ impl Runner<'_> {
             DropClass::Function => object("FUNCTION"),
             DropClass::Sequence => object("SEQUENCE"),
             DropClass::Synonym => object("SYNONYM"),
+            DropClass::Rule => object("RULE"),
+            DropClass::Default => object("DEFAULT"),
             DropClass::SecurityPolicy => object("SECURITY POLICY"),
             DropClass::Type => self.object_event(program, "DROP", "TYPE", name),
             DropClass::XmlCollection => self.object_event(program, "DROP", "XML SCHEMA COLLECTION", name),
@@ -491,6 +496,7 @@ fn schema_of(named: &Named) -> i32 {
         Named::Table(t) | Named::Constraint(t, _) => t.schema_id,
         Named::Module(m) => m.schema_id,
         Named::Synonym(s) => s.schema_id,
+        Named::Bindable(b) => b.schema_id,
         Named::Sequence(s) => s.schema_id,
         Named::Policy(p) => p.schema_id,
         Named::Queue(q) => q.schema_id,
@@ -507,6 +513,7 @@ pub(crate) fn described(named: &Named) -> (i32, String, &'static str) {
             .map_or_else(String::new, |o| o.name.to_owned()),
         Named::Module(m) => m.name.clone(),
         Named::Synonym(s) => s.name.clone(),
+        Named::Bindable(b) => b.name.clone(),
         Named::Sequence(s) => s.name.clone(),
         Named::Policy(p) => p.name.clone(),
         Named::Queue(q) => q.name.clone(),
@@ -521,6 +528,8 @@ fn kind_of(named: &Named) -> &'static str {
         Named::Constraint(..) => "CONSTRAINT",
         Named::Module(m) => module_kind(m),
         Named::Synonym(_) => "SYNONYM",
+        Named::Bindable(b) if b.is_rule => "RULE",
+        Named::Bindable(_) => "DEFAULT",
         Named::Sequence(_) => "SEQUENCE",
         Named::Policy(_) => "SECURITY POLICY",
         Named::Queue(_) => "QUEUE",
@@ -548,6 +557,7 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
         | S::CreateProcedure(_)
         | S::CreateFunction(_)
         | S::CreateTrigger(_)
+        | S::CreateBindable(_)
         | S::CreateSchema(_)
             if program.identity.object_id == 0 =>
         {

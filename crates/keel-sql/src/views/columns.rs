@@ -6,7 +6,7 @@ use super::{
 };
 use crate::engine::TEMPDB;
 use crate::session::info::Info;
-use keel_query::catalog::{ColumnDef, TableDef, TypeDef};
+use keel_query::catalog::{ColumnDef, RuleDef, TableDef, TypeDef};
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
@@ -246,7 +246,8 @@ fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
     row.extend(std::iter::repeat_n(bit(false), 5));
     let (document, collection) = xml_facts(c.ty);
     row.extend([bit(document), int(collection)]);
-    row.extend([int(c.default.as_ref().map_or(0, |d| d.object_id)), int(0), bit(false), bit(false)]);
+    row.extend([int(c.default.as_ref().map_or(0, |d| d.object_id)), int(rule(c.rule.as_ref()))]);
+    row.extend([bit(false), bit(false)]);
     row.extend([
         int(0),
         text("NOT_APPLICABLE"),
@@ -328,6 +329,7 @@ pub(super) fn plain_column(position: usize, name: &str, ty: SqlType) -> ColumnDe
         rowguid: false,
         mask: None,
         alias: None,
+        rule: None,
     }
 }
 
@@ -346,6 +348,11 @@ fn old_types(cx: &ViewContext<'_>) -> Rows {
         row
     };
     types(cx).into_iter().map(row).collect()
+}
+
+/// `rule_object_id`
+fn rule(bound: Option<&RuleDef>) -> i32 {
+    bound.map_or(0, |rule| rule.object_id)
 }
 
 fn types(cx: &ViewContext<'_>) -> Rows {
@@ -387,8 +394,8 @@ fn types(cx: &ViewContext<'_>) -> Rows {
             bit(t.nullable && !table),
             bit(true),
             bit(false),
-            int(0),
-            int(0),
+            int(t.default.as_ref().map_or(0, |d| d.object_id)),
+            int(rule(t.rule.as_ref())),
             bit(table),
         ]
     }));
@@ -490,7 +497,7 @@ fn old_columns(cx: &ViewContext<'_>) -> Rows {
                 zero(),
                 int(i32::from(c.identity.is_some())),
                 int(c.default.as_ref().map_or(0, |d| d.object_id)),
-                zero(),
+                int(rule(c.rule.as_ref())),
                 zero(),
                 int(c.column_id),
                 zero(),

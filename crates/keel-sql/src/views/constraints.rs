@@ -129,7 +129,7 @@ fn default_constraints(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
     for t in tables(cx) {
         for c in &t.columns {
-            let Some(d) = &c.default else { continue };
+            let Some(d) = c.default_constraint() else { continue };
             let mut row = common(&t, &d.name, d.object_id, "D ");
             row.extend([int(c.column_id), text(d.text.as_str()), bit(d.name.starts_with("DF__"))]);
             row.extend(std::iter::repeat_n(bit(false), 4));

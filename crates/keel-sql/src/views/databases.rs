@@ -8,6 +8,7 @@ use crate::catalog::{DatabaseSettings, DelayedDurability};
 use crate::config;
 use crate::engine::{DatabaseEntry, StoredSnapshot, Unopened};
 use crate::hadr::lsn::value as lsn;
+use keel_node::detached::{Files, files as files_of};
 use keel_query::catalog::Catalog as _;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
@@ -390,7 +391,12 @@ fn old_databases(cx: &ViewContext<'_>) -> Rows {
                 date(0),
                 int(0),
                 int(s.compatibility),
-                text(d.snapshot().map_or_else(|| d.store.dir().display().to_string(), |s| s.path.clone())),
+                text(
+                    d.snapshot().map_or_else(
+                        || files_of(d.store.dir()).data.display().to_string(),
+                        |s| s.path.clone(),
+                    ),
+                ),
                 int(957),
             ]
         })
@@ -411,14 +417,14 @@ fn files(d: &Arc<DatabaseEntry>) -> Rows {
     if let Some(snapshot) = d.snapshot() {
         return vec![snapshot_file(d, snapshot)];
     }
-    let dir = d.store.dir();
+    let Files { data, log } = files_of(d.store.dir());
     let stats = d.store.stats();
     let log_pages = stats.log_file_bytes / keel_store::base::PAGE_SIZE as u64;
-    [(1, 0, "ROWS", "", "data", stats.data_pages), (2, 1, "LOG", "_log", "log", log_pages)]
+    [(1, 0, "ROWS", "", data, stats.data_pages), (2, 1, "LOG", "_log", log, log_pages)]
         .into_iter()
         .map(|(id, kind, kind_name, suffix, file, pages)| {
             let mut row = vec![int(d.id.0), int(id), NULL, int(kind), text(kind_name), int(2 - id)];
-            row.extend([text(format!("{}{suffix}", d.name())), text(dir.join(file).display().to_string())]);
+            row.extend([text(format!("{}{suffix}", d.name())), text(file.display().to_string())]);
             row.extend([int(0), text("ONLINE"), int(pages as i64), int(-1), int(8192)]);
             row.extend(std::iter::repeat_n(bit(false), 6));
             row.resize(FILE.len(), NULL);

@@ -116,6 +116,7 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
         .chain(crate::distributed::errors::RAISED)
         .chain(crate::linked::errors::RAISED)
         .chain(crate::messages::RAISED)
+        .chain(crate::startup::RAISED)
         .chain(crate::backup::RAISED)
         .chain(crate::ddl::RAISED_BY_FULL_TEXT)
         .chain(crate::ddl::RAISED_BY_POLICIES)
@@ -124,6 +125,9 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
         .chain(crate::ddl::RAISED_BY_SNAPSHOTS)
         .chain(crate::ddl::RAISED_BY_STATES)
         .chain(crate::engine::RAISED_BY_SNAPSHOTS)
+        .chain(crate::engine::RAISED_BY_ATTACHING)
+        .chain(crate::ddl::RAISED_BY_ATTACHING)
+        .chain(crate::ddl::RAISED_BY_BINDABLES)
 }
 
 /// What T-SQL raises.

@@ -9,6 +9,7 @@ mod agent;
 mod audit;
 mod backups;
 mod broker;
+mod builtin_permissions;
 mod bulk;
 mod capture;
 mod changes;
@@ -40,6 +41,7 @@ mod io;
 mod keys;
 mod linked;
 mod locks;
+mod log_records;
 mod machine;
 mod management;
 pub mod messages;
@@ -180,7 +182,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 58] {
+fn groups() -> [&'static [SystemView]; 60] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -196,6 +198,7 @@ fn groups() -> [&'static [SystemView]; 58] {
         databases::VIEWS,
         sessions::VIEWS,
         principals::VIEWS,
+        builtin_permissions::VIEWS,
         information_schema::VIEWS,
         information_schema::routines::VIEWS,
         information_schema::usage::VIEWS,
@@ -204,6 +207,7 @@ fn groups() -> [&'static [SystemView]; 58] {
         io::VIEWS,
         linked::VIEWS,
         locks::VIEWS,
+        log_records::VIEWS,
         old::VIEWS,
         old_catalog::VIEWS,
         row_versions::VIEWS,

@@ -9,7 +9,9 @@ use crate::program::Program;
 use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_parser::ast::StatementKind;
-use keel_query::catalog::{Catalog as _, ColumnDef, ModuleDef, ModuleKind, SERVER_TRIGGERS, TypeDef};
+use keel_query::catalog::{
+    BindableDef, Catalog as _, ColumnDef, ModuleDef, ModuleKind, SERVER_TRIGGERS, TypeDef,
+};
 use keel_types::Value;
 use std::sync::Arc;
 
@@ -81,7 +83,16 @@ pub(super) static VIEWS: &[SystemView] = &[
 ];
 
 fn sql_modules(cx: &ViewContext<'_>) -> Rows {
-    of_database(cx).map(|m| module(m, cx.picture.text_of(m))).collect()
+    let modules = of_database(cx).map(|m| module(m, cx.picture.text_of(m)));
+    modules.chain(cx.picture.bindables().map(|b| bindable(b))).collect()
+}
+
+/// What CREATE DEFAULT or CREATE RULE made.
+fn bindable(b: &BindableDef) -> Vec<Value> {
+    let no = || bit(false);
+    let mut row = vec![int(b.object_id), text(b.text.as_str()), bit(true), bit(true)];
+    row.extend([no(), no(), no(), no(), NULL, no(), no(), no()]);
+    row
 }
 
 /// All but the triggers of the server, which are kept in master.
@@ -119,10 +130,11 @@ fn comments(cx: &ViewContext<'_>) -> Rows {
         row
     };
     let modules = of_database(cx).filter_map(|m| Some(row(m.object_id, 0, cx.picture.text_of(m)?)));
-    let mut rows: Rows = modules.collect();
+    let bindables = cx.picture.bindables().map(|b| row(b.object_id, 0, &b.text));
+    let mut rows: Rows = modules.chain(bindables).collect();
     for t in super::columns::tables(cx) {
         rows.extend(
-            t.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| row(d.object_id, 0, &d.text)),
+            t.columns.iter().filter_map(|c| c.default_constraint()).map(|d| row(d.object_id, 0, &d.text)),
         );
         rows.extend(t.checks.iter().map(|c| row(c.object_id, 0, &c.text)));
         let computed = t.columns.iter().filter_map(|c| Some((c.column_id, c.computed.as_ref()?)));

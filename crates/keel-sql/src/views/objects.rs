@@ -253,6 +253,7 @@ pub(super) fn describe(kind: &str) -> &'static str {
         "F" => "FOREIGN_KEY_CONSTRAINT",
         "C" => "CHECK_CONSTRAINT",
         "D" => "DEFAULT_CONSTRAINT",
+        "R" => "RULE",
         "SN" => "SYNONYM",
         "SO" => "SEQUENCE_OBJECT",
         "SP" => "SECURITY_POLICY",
@@ -488,6 +489,10 @@ fn procedures(cx: &ViewContext<'_>) -> Rows {
     let procedure = |o: ObjectRef<'_>| {
         let mut row = with_origin(cx, &o);
         row.resize(PROCEDURE.len(), bit(false));
+        if cx.picture.module_by_id(o.object_id).is_some_and(|m| m.startup) {
+            let at = PROCEDURE.iter().position(|c| c.0 == "is_auto_executed");
+            at.into_iter().for_each(|at| row[at] = bit(true));
+        }
         row
     };
     cx.picture.objects().filter(|o| o.kind == "P ").map(procedure).collect()

@@ -114,7 +114,7 @@ fn sysconstraints(cx: &ViewContext<'_>) -> Rows {
             add(c.object_id, c.column, CHECK);
         }
         for c in &t.columns {
-            if let Some(d) = &c.default {
+            if let Some(d) = c.default_constraint() {
                 add(d.object_id, c.column_id, DEFAULT);
             }
         }

@@ -9,6 +9,7 @@ use crate::functions::variant;
 use crate::hadr::{EndpointAddress, EndpointState, ListenerCondition};
 use crate::scoped;
 use keel_node::CATALOG_TREE;
+use keel_node::detached::{Files, files as files_of};
 use keel_query::catalog::IndexKind;
 use keel_store::base::PAGE_SIZE;
 use keel_types::datetime::language::{LANGUAGES, Language};
@@ -465,15 +466,12 @@ fn old_files(cx: &ViewContext<'_>) -> Rows {
         row.extend([text(snapshot.file.as_str()), text(snapshot.path.as_str())]);
         return vec![row];
     }
-    let dir = cx.entry.store.dir();
-    let file = |id: i64, pages: u64, suffix: &str, file: &str| {
+    let Files { data, log } = files_of(cx.entry.store.dir());
+    let file = |id: i64, pages: u64, suffix: &str, file: &std::path::Path| {
         let mut row = vec![int(id), int(2 - id), int(pages as i64), int(-1), int(8192), int(0), int(0)];
         row.push(text(format!("{}{suffix}", cx.entry.name())));
-        row.push(text(dir.join(file).display().to_string()));
+        row.push(text(file.display().to_string()));
         row
     };
-    vec![
-        file(1, stats.data_pages, "", "data"),
-        file(2, stats.log_file_bytes / PAGE_SIZE as u64, "_log", "log"),
-    ]
+    vec![file(1, stats.data_pages, "", &data), file(2, stats.log_file_bytes / PAGE_SIZE as u64, "_log", &log)]
 }

@@ -1,5 +1,6 @@
 //! What the crate does, seen from outside, in one program: a program for each file would link the whole engine anew each time.
 
+mod attach;
 mod audits;
 mod background;
 mod broker;
@@ -31,3 +32,4 @@ mod restores;
 mod rpc;
 mod server_options;
 mod settling;
+mod startup;

@@ -75,3 +75,15 @@ fn sessions_begin_with_their_logins_language_and_the_instances_options() {
     assert!(ask("British").contains("British | Dec 13 2026"), "{}", ask("British"));
     assert!(ask("").contains("16896"), "{}", ask(""));
 }
+
+#[test]
+fn the_monitor_tells_what_was_since_the_start_and_since_it_was_asked_before() {
+    let mut session = connect(&crate::common::server());
+    let first = crate::common::run(&mut session, "EXEC sp_monitor");
+    for column in ["last_run", "seconds", "cpu_busy", "packets_received", "connections"] {
+        assert!(first.contains(column), "{column}: {first}");
+    }
+    assert!(first.contains("1(1)"), "a connection: {first}");
+    let second = crate::common::run(&mut session, "EXEC sp_monitor");
+    assert!(second.contains("1(0)"), "none since: {second}");
+}

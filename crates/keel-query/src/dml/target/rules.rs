@@ -1,7 +1,7 @@
 //! What must hold of a target's rows: computed columns, the filters of its indexes, CHECK constraints, the view through which it is
 //! changed, NOT NULL.
 
-use super::Target;
+use super::{RowRule, Target};
 use crate::bind::expr::{Clause, ExprCx};
 use crate::bind::merge_types::assign_to;
 use crate::bind::{Binder, Scope, parse_error};
@@ -35,9 +35,17 @@ impl Target {
             let e = keel_parser::parse_expr(&check.text).map_err(|e| parse_error(*e))?;
             let bound = binder.condition(&e, &mut ExprCx::new(&scope, Clause::Other))?;
             let columns = self.positions(&bound);
-            let single = (columns.len() == 1).then(|| table.columns[columns[0]].name.clone());
-            let pred = Compiler { subqueries: &mut NoSubqueries }.condition(&bound)?;
-            self.checks.push((check.name.clone(), pred, columns, single));
+            let column = (columns.len() == 1).then(|| table.columns[columns[0]].name.clone());
+            let condition = Compiler { subqueries: &mut NoSubqueries }.condition(&bound)?;
+            self.checks.push(RowRule { constraint: Some(check.name.clone()), condition, columns, column });
+        }
+        for c in &table.columns {
+            let Some(rule) = &c.rule else { continue };
+            let e = keel_parser::parse_expr(&rule.on_column(&c.name)).map_err(|e| parse_error(*e))?;
+            let bound = binder.condition(&e, &mut ExprCx::new(&scope, Clause::Other))?;
+            let columns = self.positions(&bound);
+            let condition = Compiler { subqueries: &mut NoSubqueries }.condition(&bound)?;
+            self.checks.push(RowRule { constraint: None, condition, columns, column: Some(c.name.clone()) });
         }
         Ok(())
     }
@@ -53,6 +61,15 @@ impl Target {
 
     pub(crate) fn positions(&self, e: &Expr) -> Vec<usize> {
         e.slots().into_iter().map(|s| s as usize - self.new_first).collect()
+    }
+
+    fn conflict(&self, rule: &RowRule, statement: &str) -> Box<keel_types::SqlError> {
+        let column = rule.column.as_deref();
+        let Some(name) = &rule.constraint else {
+            return errors::rule_conflict(&self.database, &self.name, column.unwrap_or_default());
+        };
+        let column = column.map_or(String::new(), |c| format!(", column '{c}'"));
+        errors::constraint_conflict(statement, "CHECK", name, &self.database, &self.name, &column)
     }
 
     /// NOT NULL of the given columns.
@@ -71,22 +88,14 @@ impl Target {
         Ok(())
     }
 
-    /// CHECK constraints that read one of `changed` (all when `None`).
+    /// CHECK constraints and rules that read one of `changed` (all when `None`).
     pub fn check_rules(&self, cx: &mut Cx<'_>, changed: Option<&[usize]>, statement: &str) -> Result<()> {
-        for (name, pred, columns, single) in &self.checks {
-            if changed.is_some_and(|c| !columns.iter().any(|x| c.contains(x))) {
+        for rule in &self.checks {
+            if changed.is_some_and(|c| !rule.columns.iter().any(|x| c.contains(x))) {
                 continue;
             }
-            if pred.eval(cx)? == Some(false) {
-                let column = single.as_ref().map_or(String::new(), |c| format!(", column '{c}'"));
-                return Err(errors::constraint_conflict(
-                    statement,
-                    "CHECK",
-                    name,
-                    &self.database,
-                    &self.name,
-                    &column,
-                ));
+            if rule.condition.eval(cx)? == Some(false) {
+                return Err(self.conflict(rule, statement));
             }
         }
         for (pred, columns) in &self.view_checks {

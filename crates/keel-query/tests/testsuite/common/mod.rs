@@ -496,6 +496,7 @@ impl Session {
             parent: 0,
             execute_as: None,
             rows: None,
+            startup: false,
             trigger: None,
             events: None,
             created: 0,
@@ -765,6 +766,7 @@ fn column(i: usize, name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
         rowguid: false,
         mask: None,
         alias: None,
+        rule: None,
     }
 }
 

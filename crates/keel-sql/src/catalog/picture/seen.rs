@@ -35,6 +35,7 @@ impl Picture {
         seen.tables.retain(|id, _| sees(*id, ON_ROWS));
         seen.synonyms.retain(|id, _| sees(*id, ON_SYNONYMS));
         seen.sequences.retain(|id, _| sees(*id, ON_SEQUENCES));
+        seen.bindables.retain(|id, _| sees(*id, &["REFERENCES"]));
         seen.policies.retain(|id, _| sees(*id, &[]));
         let controls = token
             .is_some_and(|token| self.permits(token, "CONTROL", SecurableRef::Database) == Verdict::Allowed);

@@ -196,6 +196,7 @@ impl Runner<'_> {
             rowguid: false,
             mask: None,
             alias: None,
+            rule: None,
         });
         let columns: Vec<ColumnDef> = columns.collect();
         let now = self.info.engine.now_local();

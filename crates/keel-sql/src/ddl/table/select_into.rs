@@ -68,6 +68,7 @@ pub fn create_for_select_into(
                 rowguid: false,
                 mask: None,
                 alias: None,
+                rule: None,
             });
             table.next_column_id += 1;
             table.next_ordinal += 1;
