@@ -268,7 +268,7 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         "version" => variant_int(957),
         "comparisonstyle" => variant_int(settings.default_collation().comparison_style().into()),
         "lcid" => variant_int(settings.default_collation().lcid().into()),
-        "sqlcharsetname" => variant_text(&charset_name(settings.default_collation())),
+        "sqlcharsetname" => variant_text(charset_name(settings.default_collation())),
         "sqlsortorder" => variant_int(settings.default_collation().sort_id().into()),
         "maxsizeinbytes" => Value::Null,
         "edition" | "serviceobjective" => Value::Null,

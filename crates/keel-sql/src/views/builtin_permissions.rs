@@ -189,7 +189,7 @@ fn rows_of(class: &'static Class) -> impl Iterator<Item = Vec<Value>> {
     class.permissions.iter().map(move |name| {
         let code = PERMISSIONS.iter().find(|p| p.0 == *name).map_or("", |p| p.1);
         let covering = if *name == "CONTROL" { "" } else { "CONTROL" };
-        row(class.name, name, code, covering, [class.parent, class.above(*name)])
+        row(class.name, name, code, covering, [class.parent, class.above(name)])
     })
 }
 
@@ -236,7 +236,7 @@ mod tests {
         }
         for class in CLASSES {
             for name in class.permissions {
-                let above = class.above(*name);
+                let above = class.above(name);
                 let known = if class.parent == "SERVER" { of_server(above) } else { of_database(above) };
                 assert!(known && of_database(name), "{} {name}: {above}", class.name);
             }
