@@ -67,7 +67,7 @@ use crate::event_notifications::types::Raised;
 use crate::map::txn_error;
 use crate::run::Runner;
 use keel_node::{Isolation, LockMode, Role, Transaction, TxnError};
-use keel_query::catalog::ObjectId;
+use keel_query::catalog::{Catalog as _, ObjectId};
 use keel_query::queue::Guid;
 use keel_types::error::Result;
 use std::sync::Arc;

@@ -94,9 +94,13 @@ impl Monitor {
                     Err(e) => failed.push(*e),
                 }
             }
-            let picture = entry.picture();
-            let sends = self.engine.subscriptions.is_sending(entry.id);
-            if !picture.has_queues() && picture.event_notifications().next().is_none() && !sends {
+            let sends = {
+                let picture = entry.picture();
+                picture.has_queues()
+                    || picture.event_notifications().next().is_some()
+                    || self.engine.subscriptions.is_sending(entry.id)
+            };
+            if !sends {
                 continue;
             }
             let version = entry.version();

@@ -55,7 +55,6 @@ pub(crate) struct Subscription {
 pub(crate) struct Due {
     pub database: DatabaseId,
     pub key: Guid,
-    pub id: u64,
     pub reason: Reason,
 }
 
@@ -193,7 +192,7 @@ impl Subscriptions {
     /// One is to be told by the broker; false when it is no more.
     pub(crate) fn fall_due(&self, database: DatabaseId, id: u64, reason: Reason) -> bool {
         let Some(gone) = self.remove(database, id) else { return false };
-        self.push_due(Due { database, key: gone.key, id, reason });
+        self.push_due(Due { database, key: gone.key, reason });
         true
     }
 

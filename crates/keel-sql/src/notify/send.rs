@@ -176,9 +176,9 @@ pub(crate) fn find_forgotten(engine: &Engine, entry: &Arc<DatabaseEntry>) -> Res
     let failed = |e| txn_error(e, &entry.name(), 0);
     let known: Vec<Guid> =
         engine.subscriptions.of_database(entry.id, |_| true).iter().map(|s| s.key).collect();
-    for (key, stored) in found.map_err(failed)? {
+    for (key, _) in found.map_err(failed)? {
         if !known.contains(&key) {
-            let due = Due { database: entry.id, key, id: stored.id, reason: Reason::RESTART };
+            let due = Due { database: entry.id, key, reason: Reason::RESTART };
             engine.subscriptions.push_due(due);
         }
     }

@@ -314,7 +314,7 @@ impl Runner<'_> {
         if self.explains(&shown)? {
             return Ok(());
         }
-        if self.info.watched.borrow().is_some() {
+        if self.info.watched.borrow().is_some() && !self.info.on(Switches::FMTONLY) {
             self.subscribe(program, frame, query)?;
         }
         let watch = self.watch(plan)?;

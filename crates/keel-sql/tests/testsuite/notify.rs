@@ -203,7 +203,6 @@ fn a_transaction_that_was_there_before_the_subscription_tells_of_it() {
     let mut sa = shop(&engine);
     let mut monitor = Monitor::new(&engine);
     monitor.turn();
-    well(&mut sa, "ALTER DATABASE shop SET READ_COMMITTED_SNAPSHOT ON");
     let mut writer = connect(&engine);
     well(&mut writer, "USE shop; BEGIN TRAN; UPDATE dbo.goods SET price = 99 WHERE id = 1");
     let seen = watch(&mut sa, "late", "SELECT price FROM dbo.goods WHERE id = 1");
