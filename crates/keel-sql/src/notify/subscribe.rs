@@ -48,7 +48,7 @@ impl Runner<'_> {
         let entry = self.info.current_database();
         let by = self.subscriber(&entry, &request)?;
         let timeout = request.timeout()?;
-        if let Some(reason) = self.refusal() {
+        if let Some(reason) = self.unwatchable() {
             return self.tell_subscriber(&entry, &by, reason);
         }
         let table = |name: &ast::ObjectName| match self.named(program, name) {
@@ -107,7 +107,7 @@ impl Runner<'_> {
     }
 
     /// Why nothing is watched, whatever the query is.
-    fn refusal(&self) -> Option<Reason> {
+    fn unwatchable(&self) -> Option<Reason> {
         let nulls = self.info.on(crate::session::options::Switches::ANSI_NULLS);
         let quoted = self.info.on(crate::session::options::Switches::QUOTED_IDENTIFIER);
         if !nulls || !quoted || !self.info.wrong_index_options().is_empty() {
