@@ -369,7 +369,7 @@ pub mod object_class {
     /// Routes.
     pub const ROUTE: u8 = 21;
     /// Event notifications; in master those of the server.
-    pub const EVENT_NOTIFICATION: u8 = 22;
+    pub const EVENT_NOTIFICATION: u8 = 23;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
