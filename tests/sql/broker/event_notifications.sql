@@ -15,12 +15,13 @@ create event notification n on server for errorlog to service 'news', 'current d
 drop event notification n on database
 GO
 create event notification tables on database for ddl_table_events to service 'news', 'current database'
-create event notification tables on database for create_view to service 'news', 'current database'
 create event notification again on database with fan_in for create_table to service 'news', 'current database'
 create event notification more on database with fan_in for create_table, create_view to service 'news', 'current database'
 select name, parent_class_desc, parent_id, service_name, principal_id from sys.event_notifications order by name
 select n.name, e.type_desc, e.event_group_type_desc, e.is_trigger_event from sys.events e join sys.event_notifications n on n.object_id = e.object_id
   order by n.name, e.type
+GO
+create event notification tables on database for create_view to service 'news', 'current database'
 GO
 -- a message for each notification, those WITH FAN_IN have one; in the statement's transaction
 create table t (id int)
