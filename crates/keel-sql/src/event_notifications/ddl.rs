@@ -114,7 +114,7 @@ impl Runner<'_> {
                 .find(|n| n.on == on && crate::views::same(&n.name, &name.text))
                 .map(|n| n.id);
             let missing =
-                || errors::cannot_drop_missing("event notification", &ObjectName::simple(name.clone()));
+                || errors::cannot_drop_missing("event notification", ObjectName::simple(name.clone()));
             let id = found.ok_or_else(missing)?;
             self.change(
                 &entry,

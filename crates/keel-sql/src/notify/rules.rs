@@ -161,9 +161,9 @@ impl<'q> Looking<'q, '_> {
                 self.reading.sources.push(Source { alias, table, columns: Vec::new() });
                 Some(())
             }
-            TableSourceKind::Join { left, right, kind, .. }
-                if matches!(kind, ast::JoinKind::Inner | ast::JoinKind::Cross) =>
-            {
+            TableSourceKind::Join {
+                left, right, kind: ast::JoinKind::Inner | ast::JoinKind::Cross, ..
+            } => {
                 self.source(left)?;
                 self.source(right)
             }
