@@ -211,7 +211,7 @@ fn login_message(tds_version: u32) -> Login {
 
 fn call_message(dialect: Dialect) -> Vec<u8> {
     let mut out = Vec::new();
-    AllHeaders { transaction: 7, outstanding: 1, activity: None }.encode(&mut out, dialect);
+    AllHeaders { transaction: 7, outstanding: 1, ..AllHeaders::default() }.encode(&mut out, dialect);
     encode_call(&mut out, &Procedure::Id(ProcId::ExecuteSql), CallFlags::NO_METADATA);
     for (ty, data) in values().into_iter().filter(|(ty, _)| dialect.column_type(ty.clone()) == *ty) {
         encode_parameter(&mut out, "@p", ParameterFlags::BY_REF, &ty, &data);

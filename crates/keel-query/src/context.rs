@@ -41,6 +41,22 @@ pub trait Transactions {
         Err(crate::errors::not_supported("change tracking"))
     }
 
+    /// Who wants to be told of changed rows of a table ([`crate::watch`]); asked by each statement that is about to change some.
+    fn watches(
+        &mut self,
+        database: DatabaseId,
+        table: ObjectId,
+        action: DmlAction,
+    ) -> Option<Vec<std::sync::Arc<crate::watch::Watch>>> {
+        let _ = (database, table, action);
+        None
+    }
+
+    /// A statement has changed rows that a watch reads, by its number.
+    fn noticed(&mut self, database: DatabaseId, watch: u64, action: DmlAction) {
+        let _ = (database, watch, action);
+    }
+
     /// A statement has taken its savepoints.
     fn statement_begins(&mut self) {}
 

@@ -22,6 +22,7 @@
 //! | [`tvf`], [`openxml`] | functions in FROM: of the server, and over prepared documents |
 //! | [`work`] | working memory of statements and the files behind it |
 //! | [`usage`] | counters of what indexes are used for |
+//! | [`watch`] | who wants to be told of changed rows |
 //! | [`xml`], [`xml_collection`] | methods of xml; schema collections |
 //! | [`errors`] | the product's errors of this layer |
 //!
@@ -54,6 +55,7 @@ pub mod scope;
 pub mod stats;
 pub mod tvf;
 pub mod usage;
+pub mod watch;
 pub mod work;
 pub mod xml;
 pub mod xml_collection;

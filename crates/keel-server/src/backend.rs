@@ -81,6 +81,8 @@ pub trait SqlSession {
     fn is_ended(&self) -> bool;
     /// Whether a transaction is open.
     fn in_transaction(&self) -> bool;
+    /// The results of the next request are to be watched, or are not.
+    fn watch_request(&mut self, _request: Option<keel_sql::notify::Request>) {}
     /// Runs a batch.
     fn execute_batch(&mut self, text: &str, sink: &mut dyn ResultSink);
     /// Runs a procedure.
@@ -180,6 +182,9 @@ impl SqlSession for Session {
     }
     fn in_transaction(&self) -> bool {
         Session::transaction_descriptor(self) != 0
+    }
+    fn watch_request(&mut self, request: Option<keel_sql::notify::Request>) {
+        Session::watch_request(self, request);
     }
     fn execute_batch(&mut self, text: &str, sink: &mut dyn ResultSink) {
         Session::execute_batch(self, text, sink);

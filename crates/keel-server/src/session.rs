@@ -340,17 +340,24 @@ fn batch(
     sink: &mut TdsSink<'_>,
 ) -> Result<(), DecodeError> {
     let mut r = Reader::new(payload);
-    request::AllHeaders::decode(&mut r, dialect)?;
+    let headers = request::AllHeaders::decode(&mut r, dialect)?;
     if !r.remaining().is_multiple_of(2) {
         return Err(DecodeError::Malformed("batch text"));
     }
     sql.clear();
     text::push_utf16le(sql, r.rest());
+    session.watch_request(watched(headers));
     session.execute_batch(sql, sink);
     if sql.capacity() > keel_tds::limits::BUFFER_KEEP_BYTES {
         *sql = String::new();
     }
     Ok(())
+}
+
+/// What the client wants to be told of the results of a request.
+fn watched(headers: request::AllHeaders) -> Option<keel_sql::notify::Request> {
+    let n = *headers.notification?;
+    Some(keel_sql::notify::Request { message: n.id, deployment: n.deployment, timeout_s: n.timeout })
 }
 
 fn calls(
@@ -360,6 +367,7 @@ fn calls(
     sink: &mut TdsSink<'_>,
 ) -> Result<(), DecodeError> {
     let mut calls = Calls::decode(payload, dialect)?;
+    session.watch_request(watched(std::mem::take(&mut calls.headers)));
     let mut parameters = Vec::new();
     let mut first = true;
     while let Some(call) = calls.next_call(std::mem::take(&mut parameters)) {

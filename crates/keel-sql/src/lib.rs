@@ -17,6 +17,8 @@
 //! | [`agent`] | jobs that the instance does by itself |
 //! | [`full_text`] | full-text indexes: the crawl behind the commits |
 //! | [`broker`] | Service Broker: conversations between queues, and procedures that read them |
+//! | [`event_notifications`] | services are told of events |
+//! | [`notify`] | query notifications: clients are told that results have changed |
 //! | [`capture`] | change data capture: changes told in the order of commits |
 //! | [`engine`] | the instance: databases, logins, configuration, sessions |
 //! | [`catalog`] | objects of a database: stored, pictured, changed, published |
@@ -62,6 +64,7 @@ pub mod diagnostics;
 pub mod distributed;
 pub mod engine;
 pub mod errors;
+pub mod event_notifications;
 pub mod events;
 pub mod failover_cluster;
 pub mod full_text;
@@ -75,6 +78,7 @@ pub mod linked;
 pub mod map;
 pub mod messages;
 pub mod modules;
+pub mod notify;
 pub mod procs;
 pub mod program;
 pub mod query_store;

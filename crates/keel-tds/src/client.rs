@@ -182,12 +182,19 @@ impl<S: Read + Write> Client<S> {
     }
 
     fn headers(&self) -> AllHeaders {
-        AllHeaders { transaction: self.transaction, outstanding: 1, activity: None }
+        AllHeaders { transaction: self.transaction, outstanding: 1, ..AllHeaders::default() }
     }
 
     /// Sends a batch.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
         let (headers, dialect) = (self.headers(), self.dialect);
+        self.send(PacketType::SqlBatch, |out| request::encode_batch(out, &headers, sql, dialect))
+    }
+
+    /// Sends a batch whose results are to be watched.
+    pub fn batch_watched(&mut self, sql: &str, notification: request::Notification) -> Result<()> {
+        let dialect = self.dialect;
+        let headers = AllHeaders { notification: Some(Box::new(notification)), ..self.headers() };
         self.send(PacketType::SqlBatch, |out| request::encode_batch(out, &headers, sql, dialect))
     }
 

@@ -204,7 +204,7 @@ fn clr(max_bytes: u16) -> TypeInfo {
 
 #[test]
 fn requests_have_no_headers_before_7_2() {
-    let headers = AllHeaders { transaction: 7, outstanding: 1, activity: None };
+    let headers = AllHeaders { transaction: 7, outstanding: 1, ..AllHeaders::default() };
     assert_eq!(said(|out| encode_batch(out, &headers, "S", V7_1)), [b'S', 0]);
     assert_eq!(decode_batch(&[b'S', 0], V7_1).unwrap().1, "S");
     let new = said(|out| encode_batch(out, &headers, "S", V7_2));

@@ -489,6 +489,45 @@ static class Checks
         System.IO.Directory.Delete(folder, true);
     }
 
+    /// SqlDependency: its queue, its service and the procedure that looks after them, a query that is watched, and a change of its result.
+    static void QueryNotifications()
+    {
+        using var c = Open();
+        Run(c, "IF OBJECT_ID('dbo.watched') IS NOT NULL DROP TABLE dbo.watched; CREATE TABLE dbo.watched (id int PRIMARY KEY, name nvarchar(20))");
+        Run(c, "INSERT dbo.watched VALUES (1, 'one'), (2, 'two')");
+        SqlDependency.Start(ConnectionString());
+        try
+        {
+            // A change of another row says nothing; one of this row does, once.
+            SqlNotificationEventArgs Watch(string sql, Action change, params (string, object)[] parameters)
+            {
+                using var changed = new ManualResetEventSlim();
+                SqlNotificationEventArgs told = null;
+                using var other = Open();
+                using var command = Command(other, sql, parameters);
+                var dependency = new SqlDependency(command);
+                dependency.OnChange += (_, e) => { told = e; changed.Set(); };
+                using (var reader = command.ExecuteReader()) while (reader.Read()) { }
+                change();
+                if (!changed.Wait(TimeSpan.FromSeconds(30))) throw new Exception($"no notification of {sql}");
+                Equal(dependency.HasChanges, true);
+                return told;
+            }
+            const string One = "SELECT id, name FROM dbo.watched WHERE id = @id";
+            var told = Watch(One, () => { Run(c, "DELETE dbo.watched WHERE id = 2"); Run(c, "UPDATE dbo.watched SET name = 'ONE' WHERE id = 1"); }, ("@id", 1));
+            Equal((told.Type, told.Source, told.Info), (SqlNotificationType.Change, SqlNotificationSource.Data, SqlNotificationInfo.Update));
+            told = Watch("SELECT id, name FROM dbo.watched", () => Run(c, "INSERT dbo.watched VALUES (3, 'three')"));
+            Equal(told.Info, SqlNotificationInfo.Insert);
+            told = Watch("SELECT * FROM dbo.watched", () => { });
+            Equal((told.Type, told.Source, told.Info), (SqlNotificationType.Subscribe, SqlNotificationSource.Statement, SqlNotificationInfo.Query));
+            told = Watch(One, () => Run(c, "TRUNCATE TABLE dbo.watched"), ("@id", 1));
+            Equal(told.Info, SqlNotificationInfo.Truncate);
+            Equal(Scalar(c, "SELECT COUNT(*) FROM sys.dm_qn_subscriptions"), 0);
+        }
+        finally { SqlDependency.Stop(ConnectionString()); }
+        Run(c, "DROP TABLE dbo.watched");
+    }
+
     static int Main(string[] only)
     {
         var checks = new (string Name, Action Run)[]
@@ -500,6 +539,7 @@ static class Checks
             ("bulk copy of 100,000 rows", BulkCopy), ("multiple active result sets", MultipleActiveResultSets),
             ("asynchronous", () => Asynchronous().GetAwaiter().GetResult()), ("management objects script a database", ManagementObjects),
             ("management objects back up and restore", ManagementObjectsRestore), ("data-tier applications", DataTierApplications),
+            ("query notifications", QueryNotifications),
         };
         var failed = 0;
         foreach (var (name, run) in checks)

@@ -224,7 +224,9 @@ pub enum Kill {
         /// What becomes of a prepared one.
         commit: Option<bool>,
     },
-    /// `KILL QUERY NOTIFICATION …`, `KILL STATS JOB n`
+    /// `KILL QUERY NOTIFICATION SUBSCRIPTION { id | ALL }`: `None` for all.
+    Subscription(Option<Expr>),
+    /// `KILL STATS JOB n`
     Other(SmolStr),
 }
 

@@ -26,8 +26,37 @@ pub enum BrokerStatement {
     CreateRoute { name: Ident, owner: Option<Ident>, options: RouteOptions },
     /// ALTER ROUTE
     AlterRoute { name: Ident, options: RouteOptions },
-    /// DROP of any of them
+    /// CREATE EVENT NOTIFICATION
+    CreateEventNotification(Box<EventNotification>),
+    /// DROP EVENT NOTIFICATION
+    DropEventNotification { names: Vec<Ident>, on: EventScope },
+    /// DROP of any of the others
     Drop { class: BrokerClass, name: ObjectName, if_exists: bool },
+}
+
+/// CREATE EVENT NOTIFICATION
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventNotification {
+    pub name: Ident,
+    pub on: EventScope,
+    /// WITH FAN_IN
+    pub fan_in: bool,
+    /// Events and groups, as written.
+    pub events: Vec<SmolStr>,
+    pub service: SmolStr,
+    /// A broker's id, or `current database`.
+    pub broker: SmolStr,
+}
+
+/// What event notifications are on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventScope {
+    /// SERVER
+    Server,
+    /// DATABASE
+    Database,
+    /// QUEUE
+    Queue(ObjectName),
 }
 
 /// Classes of the broker's objects.

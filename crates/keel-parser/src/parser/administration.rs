@@ -12,7 +12,6 @@ const GENERIC_CLASSES: &[&[&str]] = &[
     &["EXTERNAL", "RESOURCE", "POOL"],
     &["WORKLOAD", "CLASSIFIER"],
     &["SERVER", "CONFIGURATION"],
-    &["EVENT", "NOTIFICATION"],
     &["XML", "SCHEMA", "COLLECTION"],
     &["EXTERNAL", "DATA", "SOURCE"],
     &["EXTERNAL", "FILE", "FORMAT"],
@@ -106,7 +105,14 @@ impl Parser<'_> {
             };
             return Ok(Kill::Transaction { uow, status_only, commit });
         }
-        if self.at_words(&["QUERY", "NOTIFICATION"]) || self.at_words(&["STATS", "JOB"]) {
+        if self.eat_words(&["QUERY", "NOTIFICATION"]) {
+            self.expect_word("SUBSCRIPTION")?;
+            if self.eat_words(&["ALL"]) {
+                return Ok(Kill::Subscription(None));
+            }
+            return Ok(Kill::Subscription(Some(self.simple_value()?)));
+        }
+        if self.at_words(&["STATS", "JOB"]) {
             let start = self.span();
             self.rest_of_statement()?;
             return Ok(Kill::Other(SmolStr::new(self.since(start).text(self.text))));

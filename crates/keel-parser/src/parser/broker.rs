@@ -3,8 +3,8 @@
 use super::Parser;
 use crate::ast::{
     ActivationOptions, ActivationUser, BeginDialog, BrokerClass, BrokerStatement, Conversation,
-    EndConversation, Ident, Patience, QueueOptions, Receive, ReceiveFilter, Related, RouteOptions,
-    SendMessage, SentBy, StatementKind, Validation, Variable,
+    EndConversation, EventNotification, EventScope, Ident, Patience, QueueOptions, Receive, ReceiveFilter,
+    Related, RouteOptions, SendMessage, SentBy, StatementKind, Validation, Variable,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -23,6 +23,9 @@ impl Parser<'_> {
     pub(super) fn broker_statement(&mut self, verb: &str) -> Result<Option<StatementKind>> {
         if self.at_words(&["SERVICE", "MASTER", "KEY"]) {
             return Ok(None);
+        }
+        if verb != "ALTER" && self.eat_words(&["EVENT", "NOTIFICATION"]) {
+            return self.event_notification(verb).map(|s| Some(StatementKind::Broker(Box::new(s))));
         }
         let Some((words, class)) = CLASSES.iter().find(|(words, _)| self.at_words(words)) else {
             return Ok(None);
@@ -104,6 +107,45 @@ impl Parser<'_> {
     }
 
     // ---- queues ----
+
+    fn event_notification(&mut self, verb: &str) -> Result<BrokerStatement> {
+        if verb == "DROP" {
+            let mut names = vec![self.ident()?];
+            while self.eat(Tok::Comma) {
+                names.push(self.ident()?);
+            }
+            return Ok(BrokerStatement::DropEventNotification { names, on: self.event_scope()? });
+        }
+        let (name, on) = (self.ident()?, self.event_scope()?);
+        let fan_in = self.eat_kw(Kw::WITH);
+        if fan_in {
+            self.expect_word("FAN_IN")?;
+        }
+        self.expect_kw(Kw::FOR)?;
+        let mut events = vec![self.ident()?.text];
+        while self.eat(Tok::Comma) {
+            events.push(self.ident()?.text);
+        }
+        self.expect_kw(Kw::TO)?;
+        self.expect_word("SERVICE")?;
+        let service = self.string()?;
+        self.expect(Tok::Comma)?;
+        let broker = self.string()?;
+        let created = EventNotification { name, on, fan_in, events, service, broker };
+        Ok(BrokerStatement::CreateEventNotification(Box::new(created)))
+    }
+
+    fn event_scope(&mut self) -> Result<EventScope> {
+        self.expect_kw(Kw::ON)?;
+        if self.eat_kw(Kw::DATABASE) {
+            return Ok(EventScope::Database);
+        }
+        match self.one_of(&["SERVER", "QUEUE"]) {
+            Some("SERVER") => Ok(EventScope::Server),
+            Some(_) => Ok(EventScope::Queue(self.object_name()?)),
+            None => Err(self.unexpected()),
+        }
+    }
 
     fn alter_queue(&mut self) -> Result<BrokerStatement> {
         let name = self.object_name()?;

@@ -247,6 +247,7 @@ impl BulkInserter {
         let mark = cx.txn(database)?.savepoint();
         let mut buffers = RowBuffers::default();
         self.target.begin(&mut buffers);
+        self.target.begin_watching(&mut cx, &mut buffers, DmlAction::Insert);
         let result = self.insert_all(&mut cx, &mut buffers, next);
         self.target.end(&mut buffers, cx.session.about_now_local());
         let txn = cx.txn(database)?;
@@ -326,6 +327,7 @@ impl BulkInserter {
             target.note_new(cx, b)?;
             target.track(cx, b, ChangeKind::Insert, target.new_first)?;
             target.queue(cx, b, target.new_first)?;
+            target.tell_new(cx, b);
             for n in 0..target.parents.len() {
                 target.check_parent(cx, b, n, DmlAction::Insert.name())?;
             }

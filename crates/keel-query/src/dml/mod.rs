@@ -17,6 +17,7 @@
 //! | `period` | PERIOD FOR SYSTEM_TIME: versions of rows |
 //! | `track` | CHANGE_TRACKING: which rows changed |
 //! | `capture` | change data capture: what rows were and are |
+//! | `watch` | who watches a table is told |
 //! | `queue` | full-text search: which rows are to be indexed |
 //! | `indexed_view` | views whose rows are stored: what a change of their tables does to them |
 //! | `view` | views and CTEs as targets |
@@ -40,6 +41,7 @@ pub mod target;
 pub mod track;
 pub mod update;
 pub(crate) mod view;
+mod watch;
 
 use crate::bind::from::parts;
 use crate::bind::{Binder, Source, same_name};

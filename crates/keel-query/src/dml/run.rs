@@ -121,6 +121,7 @@ impl DmlPlan {
             b.changed.iter_mut().for_each(|c| *c = ChangedRows::default());
         }
         self.begin_counts(b);
+        self.begin_watching(b, cx);
         let most = rows_wanted(&self.source, cx);
         let mut run = Run { plan: self, b, row, sink, info: RunInfo::default(), most, gone: Vec::new() };
         let result = run.all(source, cx);
@@ -152,6 +153,20 @@ impl DmlPlan {
         for (output, rows) in self.outputs.iter().zip(&mut b.into) {
             if let Output::Into(target, _) = output {
                 target.begin(rows);
+            }
+        }
+    }
+
+    fn begin_watching(&self, b: &mut Buffers, cx: &mut Cx<'_>) {
+        let action = match &self.change {
+            Change::Insert(_) => DmlAction::Insert,
+            Change::Delete(_) => DmlAction::Delete,
+            Change::Update(_) | Change::Merge(_) => DmlAction::Update,
+        };
+        self.target.begin_watching(cx, &mut b.rows, action);
+        for (output, rows) in self.outputs.iter().zip(&mut b.into) {
+            if let Output::Into(target, _) = output {
+                target.begin_watching(cx, rows, DmlAction::Insert);
             }
         }
     }
@@ -380,6 +395,7 @@ impl<'r> Run<'r> {
         target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
         target.capture_update(cx, &mut self.b.rows, u, row, false)?;
         target.queue_changed(cx, &mut self.b.rows, &u.changed, plan.old_first)?;
+        target.tell_changed(cx, &mut self.b.rows, &u.changed, row);
         self.updated(u, cx)?;
         Ok(true)
     }
@@ -400,6 +416,7 @@ impl<'r> Run<'r> {
             plan.target.track_update(cx, &mut self.b.rows, u, plan.old_first, true)?;
             plan.target.capture_update(cx, &mut self.b.rows, u, &row, true)?;
             plan.target.queue_changed(cx, &mut self.b.rows, &u.changed, plan.old_first)?;
+            plan.target.tell_changed(cx, &mut self.b.rows, &u.changed, &row);
             self.updated(u, cx)?;
         }
         Ok(())
@@ -423,6 +440,7 @@ impl<'r> Run<'r> {
             target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
             target.capture_update(cx, &mut self.b.rows, u, row, false)?;
             target.queue_changed(cx, &mut self.b.rows, &u.changed, plan.old_first)?;
+            target.tell_changed(cx, &mut self.b.rows, &u.changed, row);
         }
         self.updated(u, cx)
     }
@@ -453,6 +471,7 @@ impl<'r> Run<'r> {
         plan.target.track(cx, &mut self.b.rows, ChangeKind::Delete, plan.old_first)?;
         plan.target.capture_stored(cx, &mut self.b.rows, Operation::Delete, row)?;
         plan.target.queue(cx, &mut self.b.rows, plan.old_first)?;
+        plan.target.tell_gone(cx, &mut self.b.rows, row);
         if let Change::Delete(d) = &plan.change {
             self.after_children(&d.children, |_, _| false, cx)?;
         }
@@ -640,6 +659,7 @@ impl<'r> Run<'r> {
                 plan.target.track(cx, &mut self.b.rows, ChangeKind::Delete, plan.old_first)?;
                 plan.target.capture_stored(cx, &mut self.b.rows, Operation::Delete, &row)?;
                 plan.target.queue(cx, &mut self.b.rows, plan.old_first)?;
+                plan.target.tell_gone(cx, &mut self.b.rows, &row);
                 self.after_children(&d.children, |_, _| false, cx)?;
                 self.info.rows += 1;
                 self.after_row(cx, false, true)
@@ -657,6 +677,7 @@ pub(crate) fn write_row(target: &Target, cx: &mut Cx<'_>, b: &mut RowBuffers) ->
     target.track(cx, b, ChangeKind::Insert, target.new_first)?;
     target.capture_new(cx, b)?;
     target.queue(cx, b, target.new_first)?;
+    target.tell_new(cx, b);
     for n in 0..target.parents.len() {
         target.check_parent(cx, b, n, DmlAction::Insert.name())?;
     }

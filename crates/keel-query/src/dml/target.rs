@@ -110,6 +110,8 @@ pub struct RowBuffers {
     pub(crate) sums: Sums,
     /// What keeps others from the rows that are added.
     pub(super) guard: Guard,
+    /// Who watches the table and was not told yet.
+    pub(crate) watching: Option<Box<crate::watch::Watching>>,
     /// The running queries of the views over the table.
     pub(super) views: Vec<Option<Box<dyn Operator>>>,
 }

@@ -19,7 +19,7 @@ const TICKS_PER_SECOND: i64 = 10_000_000;
 /// Longest LIFETIME and TIMEOUT, seconds.
 const SECONDS_MAX: i64 = i32::MAX as i64;
 /// Characters of a name of a service or broker.
-const NAME_MAX: usize = 256;
+pub(super) const NAME_MAX: usize = 256;
 
 /// 8426: a conversation that is not there.
 const NOT_FOUND: i32 = 8426;
@@ -182,7 +182,7 @@ impl Runner<'_> {
 
     /// Who waits for the messages of a group that this transaction has locked hears of its end.
     pub(super) fn touch_group(&mut self, entry: &Arc<DatabaseEntry>, e: &Endpoint) {
-        let queue = self.info.picture(entry).service(e.service).map(|s| s.queue);
+        let queue = self.info.picture(entry).service(e.service).map(|s| s.queue).filter(|queue| *queue != 0);
         if let (Some(queue), Some(set)) = (queue, self.own_txns()) {
             set.broker.queue((entry.id, queue));
         }

@@ -33,6 +33,8 @@ pub(crate) fn named_by(s: &S) -> (&'static str, &'static str, ast::ObjectName) {
         S::AlterService { name, .. } => ("ALTER", "SERVICE", simple(name)),
         S::CreateRoute { name, .. } => ("CREATE", "ROUTE", simple(name)),
         S::AlterRoute { name, .. } => ("ALTER", "ROUTE", simple(name)),
+        S::CreateEventNotification(n) => ("CREATE", "EVENT NOTIFICATION", simple(&n.name)),
+        S::DropEventNotification { names, .. } => ("DROP", "EVENT NOTIFICATION", simple(&names[0])),
         S::Drop { class, name, .. } => ("DROP", title(*class), name.clone()),
     }
 }
@@ -69,6 +71,15 @@ impl Runner<'_> {
         program: &Program,
         s: &S,
     ) -> Result<()> {
+        match s {
+            S::CreateEventNotification(n) => {
+                return self.may_define_event_notification(program, "CREATE", &n.on, &n.events);
+            }
+            S::DropEventNotification { on, .. } => {
+                return self.may_define_event_notification(program, "DROP", on, &[]);
+            }
+            _ => {}
+        }
         let (verb, class, name) = named_by(s);
         let lower = verb.to_lowercase();
         if class == "QUEUE" {
@@ -100,6 +111,8 @@ impl Runner<'_> {
             return Err(crate::errors::database_read_only(entry.name()));
         }
         match s {
+            S::CreateEventNotification(n) => self.create_event_notification(program, n),
+            S::DropEventNotification { names, on } => self.drop_event_notifications(program, names, on),
             S::CreateMessageType { name, owner, validation } => {
                 self.create_message_type(program, &entry, name, owner.as_ref(), validation)
             }

@@ -18,6 +18,18 @@ pub const END_DIALOG: i32 = 2;
 pub const DIALOG_TIMER: i32 = 4;
 /// The message type that every database has.
 pub const DEFAULT_TYPE: i32 = 14;
+/// Of those that say that the result of a query has changed.
+pub const QUERY_NOTIFICATION: i32 = 5;
+/// Of those that say that an event has happened.
+pub const EVENT_NOTIFICATION: i32 = 6;
+/// The contract of the former.
+pub const POST_QUERY_CONTRACT: i32 = 1;
+/// The contract of the latter.
+pub const POST_EVENT_CONTRACT: i32 = 2;
+/// The service that the former come from.
+pub const QUERY_SERVICE: i32 = 1;
+/// The service that the latter come from.
+pub const EVENT_SERVICE: i32 = 2;
 
 /// How the bodies of messages of a type are validated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,19 +191,53 @@ pub static SYSTEM_TYPES: LazyLock<Vec<Arc<MessageTypeDef>>> = LazyLock::new(|| {
         of(ERROR, "http://schemas.microsoft.com/SQL/ServiceBroker/Error", ValidationDef::WellFormedXml),
         of(END_DIALOG, "http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog", ValidationDef::Empty),
         of(DIALOG_TIMER, "http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer", ValidationDef::Empty),
+        of(
+            QUERY_NOTIFICATION,
+            "http://schemas.microsoft.com/SQL/Notifications/QueryNotification",
+            ValidationDef::WellFormedXml,
+        ),
+        of(
+            EVENT_NOTIFICATION,
+            "http://schemas.microsoft.com/SQL/Notifications/EventNotification",
+            ValidationDef::WellFormedXml,
+        ),
         of(DEFAULT_TYPE, "DEFAULT", ValidationDef::None),
     ]
 });
 
-/// The contract that every database has.
-pub static SYSTEM_CONTRACT: LazyLock<Arc<ContractDef>> = LazyLock::new(|| {
-    let any = ContractMessage { message_type: DEFAULT_TYPE, by_initiator: true, by_target: true };
-    Arc::new(ContractDef {
-        id: DEFAULT_CONTRACT,
-        name: "DEFAULT".to_owned(),
-        owner: crate::catalog::DBO_USER,
-        messages: vec![any],
-    })
+/// The contracts that every database has.
+pub static SYSTEM_CONTRACTS: LazyLock<Vec<Arc<ContractDef>>> = LazyLock::new(|| {
+    let of = |id, name: &str, message_type, by_target| {
+        let messages = vec![ContractMessage { message_type, by_initiator: true, by_target }];
+        Arc::new(ContractDef { id, name: name.to_owned(), owner: crate::catalog::DBO_USER, messages })
+    };
+    vec![
+        of(
+            POST_QUERY_CONTRACT,
+            "http://schemas.microsoft.com/SQL/Notifications/PostQueryNotification",
+            QUERY_NOTIFICATION,
+            false,
+        ),
+        of(
+            POST_EVENT_CONTRACT,
+            "http://schemas.microsoft.com/SQL/Notifications/PostEventNotification",
+            EVENT_NOTIFICATION,
+            false,
+        ),
+        of(DEFAULT_CONTRACT, "DEFAULT", DEFAULT_TYPE, true),
+    ]
+});
+
+/// The services that messages of the instance itself come from. They have no queues: nobody reads what is answered.
+pub static SYSTEM_SERVICES: LazyLock<Vec<Arc<ServiceDef>>> = LazyLock::new(|| {
+    let of = |id, name: &str| {
+        let (owner, contracts) = (crate::catalog::DBO_USER, Vec::new());
+        Arc::new(ServiceDef { id, name: name.to_owned(), owner, queue: 0, contracts })
+    };
+    vec![
+        of(QUERY_SERVICE, "http://schemas.microsoft.com/SQL/Notifications/QueryNotificationService"),
+        of(EVENT_SERVICE, "http://schemas.microsoft.com/SQL/Notifications/EventNotificationService"),
+    ]
 });
 
 /// The route that every database has.

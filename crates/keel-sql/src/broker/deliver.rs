@@ -7,7 +7,8 @@
 //! the broker commits it into the other database first, with its number. After a crash in between it finds the number there.
 //!
 //! From one database into another what the sender may there is what counts: where its own is TRUSTWORTHY, the owner of the sending service does as
-//! its login; otherwise nobody in particular, so that SEND has to be granted to `public`.
+//! its login; otherwise nobody in particular, so that SEND has to be granted to `public`. For messages of the instance itself whoever wants them
+//! sends them, as its login.
 
 use super::conversation::Parcel;
 use super::definition::{ERROR, QueueDef, RouteDef, ServiceDef, ValidationDef};
@@ -59,6 +60,9 @@ impl Runner<'_> {
         parcel: &Parcel,
         commits: Commits,
     ) -> Result<Delivery> {
+        if e.answers_instance() {
+            return Ok(Delivery::Done);
+        }
         let target = match self.find_target(from, e) {
             Ok(target) => target,
             Err(why) => return Ok(Delivery::Waits(why)),
@@ -217,7 +221,8 @@ impl Runner<'_> {
 
     /// The service that a message is for, or why there is none.
     fn find_target(&self, from: &Arc<DatabaseEntry>, e: &Endpoint) -> std::result::Result<Target, String> {
-        if !from.has_broker() {
+        // What the instance says of itself comes from master, which has no broker.
+        if !from.has_broker() && !e.is_of_instance() {
             return Err(status::disabled_here());
         }
         let known = e.far_broker.map(|id| guid_text(&id)).or_else(|| e.wanted_broker.clone());
@@ -271,10 +276,13 @@ impl Runner<'_> {
             return Ok(());
         }
         let (own, there) = (self.info.picture(from), self.info.picture(&target.entry));
-        let owner = own.service(e.service).map_or(crate::catalog::DBO_USER, |s| s.owner);
+        let owner = match own.service(e.service) {
+            Some(service) if !e.is_of_instance() => service.owner,
+            _ => e.owner,
+        };
         let token = if from.id == target.entry.id {
             Some(there.token_of(owner))
-        } else if own.settings().flags.get("TRUSTWORTHY").copied().unwrap_or(false) {
+        } else if e.is_of_instance() || own.settings().flags.get("TRUSTWORTHY").copied().unwrap_or(false) {
             let sid = own.principal(owner).and_then(|p| p.sid);
             // The owner of a database is its dbo.
             let sid =

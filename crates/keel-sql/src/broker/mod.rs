@@ -21,6 +21,7 @@
 //! | `store` | conversations as rows |
 //! | `conversation` | BEGIN DIALOG, SEND, END, MOVE, timers |
 //! | `deliver` | where a message goes, and why it does not |
+//! | `notice` | messages that the instance itself sends |
 //! | `receive` | RECEIVE, GET CONVERSATION GROUP, WAITFOR around them |
 //! | [`post`] | what is known in memory: who waits, what was rolled back, what runs |
 //! | `turn` | what the broker does by itself: deliveries tried again, timers, activation |
@@ -35,14 +36,14 @@
 //!
 //! ## Deliberately absent
 //!
-//! Other instances: routes lead to services of this one, there are no endpoints, no remote bindings and no forwarding. Priorities, event and query
-//! notifications.
+//! Other instances: routes lead to services of this one, there are no endpoints, no remote bindings and no forwarding. Priorities.
 
 mod conversation;
 mod ddl;
 pub mod definition;
 mod deliver;
 pub(crate) mod errors;
+mod notice;
 pub mod plan;
 pub mod post;
 mod receive;
@@ -53,6 +54,7 @@ pub(crate) use conversation::Parcel;
 pub(crate) use ddl::{named_by, securable};
 use definition::QueueDef;
 pub use errors::RAISED;
+pub(crate) use notice::{Notice, Sent};
 pub use plan::Plan;
 pub use post::{Broker, Touched};
 pub(crate) use turn::sp_keel_broker_turn;
@@ -60,10 +62,12 @@ pub use turn::{Activation, Monitor};
 
 use crate::catalog::{CatalogObject, DatabaseSettings};
 use crate::engine::{DatabaseEntry, Engine, MASTER, MODEL};
+use crate::event_notifications::raise::{Elements, Place};
+use crate::event_notifications::types::Raised;
 use crate::map::txn_error;
 use crate::run::Runner;
 use keel_node::{Isolation, LockMode, Role, Transaction, TxnError};
-use keel_query::catalog::ObjectId;
+use keel_query::catalog::{Catalog as _, ObjectId};
 use keel_query::queue::Guid;
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -111,7 +115,13 @@ impl Engine {
     pub(crate) fn end_conversing(&self, touched: Touched, committed: bool) {
         for (database, queue) in self.broker.ended(touched, committed) {
             let Some(entry) = self.database_by_id(database) else { continue };
-            if let Err(e) = disable(&entry, queue, self.now_local()) {
+            let done = disable(&entry, queue, self.now_local());
+            if done.is_ok()
+                && let Some(queue) = entry.picture().queue(queue)
+            {
+                self.raise_of_queue(Raised::BrokerQueueDisabled, &entry, queue);
+            }
+            if let Err(e) = done {
                 let text = format!(
                     "An error occurred in the service broker queue rollback handler, while trying to disable a queue. Database ID: {}, Queue ID: {queue}, Error: {}, State: {}.",
                     database.0, e.number, e.state
@@ -130,9 +140,26 @@ fn disable(entry: &DatabaseEntry, id: ObjectId, now: i64) -> Result<()> {
     entry.put_now(CatalogObject::Queue(Arc::new(queue)))
 }
 
+impl Engine {
+    /// Tells the services that want to know what has happened to a queue.
+    pub(crate) fn raise_of_queue(&self, raised: Raised, entry: &DatabaseEntry, queue: &QueueDef) {
+        let place = Place { database: Some(entry.id), queue: Some(queue.object_id) };
+        self.raise(raised, place, 0, || {
+            Elements::default()
+                .with("ServerName", &self.options().server_name)
+                .with("LoginName", "sa")
+                .with("UserName", "dbo")
+                .with("DatabaseName", &entry.name())
+                .with("SchemaName", &entry.picture().schema_name(queue.schema_id).unwrap_or_default())
+                .with("ObjectName", &queue.name)
+                .with("ObjectType", "QUEUE")
+        });
+    }
+}
+
 impl Runner<'_> {
     /// Works in the session's transaction of a database, at the level that the broker's rows are read and written at.
-    fn broker_rows<T>(
+    pub(crate) fn broker_rows<T>(
         &mut self,
         entry: &DatabaseEntry,
         work: impl FnOnce(&mut Transaction) -> std::result::Result<T, TxnError>,

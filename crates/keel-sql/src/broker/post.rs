@@ -57,6 +57,8 @@ pub(crate) struct Seen {
     rollbacks: u32,
     /// How often somebody has received.
     pub receives: u64,
+    /// How often somebody had received when a service was told that there are messages.
+    pub told: Option<u64>,
     /// Something came since the monitor looked.
     pub look: bool,
     /// When the monitor looks again.

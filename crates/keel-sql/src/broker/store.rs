@@ -8,10 +8,12 @@
 //! | `D` time, handle, kind | nothing: timers and lifetimes by when they end, UTC |
 //! | `S` conversation, 1 from its initiator | number of the last message that came by a commit of its own |
 //! | `T` handle, number | a message that waits to be delivered: JSON, and its body |
+//! | `Q` id | a subscription to a query, as JSON ([`crate::notify`]) |
 //!
 //! The key `L` group has no row: its lock is the group's. Who holds it to the end of the transaction is the only one who reads and writes what the
 //! conversations of the group are, so rows need no locks of their own.
 
+use crate::notify::registry::Stored as Subscription;
 use keel_base::TreeId;
 use keel_node::{Direction, Isolation, LockMode, Transaction, TxnError};
 use keel_query::queue::Guid;
@@ -361,4 +363,52 @@ pub(super) fn any_waits(txn: &mut Transaction, handle: &Guid) -> Result<bool, Tx
 /// All messages that wait.
 pub(crate) fn all_waiting(txn: &mut Transaction) -> Result<Vec<Waiting>, TxnError> {
     scan(txn, b"T", usize::MAX).map(waiting)
+}
+
+/// Whether any message waits.
+pub(crate) fn any_waiting(txn: &mut Transaction) -> Result<bool, TxnError> {
+    scan(txn, b"T", 1).map(|found| !found.is_empty())
+}
+
+// ---- subscriptions to queries ----
+
+/// Adds one.
+pub(crate) fn put_subscription(txn: &mut Transaction, id: &Guid, stored: &Subscription) -> Done {
+    put_row(txn, &key(b'Q', &[id]), &[Some(&json(stored))])
+}
+
+/// One by id.
+pub(crate) fn subscription(txn: &mut Transaction, id: &Guid) -> Result<Option<Subscription>, TxnError> {
+    let stored = txn.get_latest(TREE, &key(b'Q', &[id]))?;
+    Ok(stored.and_then(|stored| parsed(&stored)))
+}
+
+/// Takes one away; false when it is no more.
+pub(crate) fn take_subscription(txn: &mut Transaction, id: &Guid) -> Result<bool, TxnError> {
+    let key = key(b'Q', &[id]);
+    txn.lock_row(TREE, &key, LockMode::Exclusive)?;
+    take_locked(txn, &key)
+}
+
+/// The same if nobody else is about to: `None` then.
+pub(crate) fn try_take_subscription(txn: &mut Transaction, id: &Guid) -> Result<Option<bool>, TxnError> {
+    let key = key(b'Q', &[id]);
+    match txn.try_lock_row(TREE, &key, LockMode::Exclusive)? {
+        true => take_locked(txn, &key).map(Some),
+        false => Ok(None),
+    }
+}
+
+fn take_locked(txn: &mut Transaction, key: &[u8]) -> Result<bool, TxnError> {
+    let there = txn.get_latest(TREE, key)?.is_some();
+    if there {
+        txn.delete_index(TREE, key)?;
+    }
+    Ok(there)
+}
+
+/// All subscriptions.
+pub(crate) fn subscriptions(txn: &mut Transaction) -> Result<Vec<(Guid, Subscription)>, TxnError> {
+    let found = scan(txn, b"Q", usize::MAX)?;
+    Ok(found.iter().filter_map(|(key, stored)| Some((guid_at(key, 1), parsed(stored)?))).collect())
 }

@@ -5,16 +5,19 @@
 
 use super::definition::{ActivationDef, DIALOG_TIMER, QueueDef};
 use super::deliver::{Commits, Delivery, PRIORITY};
-use super::post::{Task, Watched};
+use super::post::{Seen, Task, Watched};
 use super::store::{self, Deadline, Endpoint, State, Waiting};
 use super::{Parcel, receive};
 use crate::agent::{Clerk, Office};
 use crate::engine::{DatabaseEntry, Engine};
+use crate::event_notifications::raise::Place;
+use crate::event_notifications::types::Raised;
 use crate::map::txn_error;
+use crate::notify::find_forgotten;
 use crate::procs::{Outcome, ok, string};
 use crate::run::{Argument, Runner};
 use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use keel_base::DatabaseId;
 use keel_node::Isolation;
 use keel_query::catalog::{Catalog as _, EXECUTE_AS_OWNER};
@@ -34,6 +37,8 @@ pub struct Monitor {
     engine: Arc<Engine>,
     clerk: Option<Clerk>,
     databases: HashMap<DatabaseId, Known>,
+    /// Databases in which subscriptions were looked for that the memory does not have.
+    looked: HashSet<DatabaseId>,
 }
 
 /// What is known of a database.
@@ -61,7 +66,7 @@ impl Monitor {
     /// For an instance.
     #[must_use]
     pub fn new(engine: &Arc<Engine>) -> Monitor {
-        Monitor { engine: Arc::clone(engine), clerk: None, databases: HashMap::new() }
+        Monitor { engine: Arc::clone(engine), clerk: None, databases: HashMap::new(), looked: HashSet::new() }
     }
 
     /// One turn. Gives the procedures that start now, and what went wrong.
@@ -75,9 +80,27 @@ impl Monitor {
                 }
             });
         }
+        let (mut started, mut failed) = (Vec::new(), Vec::new());
+        self.engine.subscriptions.expire(self.engine.now_utc());
         let mut carried = Vec::new();
         for entry in self.engine.databases() {
-            if !entry.carries_conversations() || !entry.picture().has_queues() {
+            if !entry.carries_conversations() {
+                self.looked.remove(&entry.id);
+                continue;
+            }
+            if !self.looked.contains(&entry.id) {
+                match find_forgotten(&self.engine, &entry) {
+                    Ok(()) => drop(self.looked.insert(entry.id)),
+                    Err(e) => failed.push(*e),
+                }
+            }
+            let sends = {
+                let picture = entry.picture();
+                picture.has_queues()
+                    || picture.event_notifications().next().is_some()
+                    || self.engine.subscriptions.is_sending(entry.id)
+            };
+            if !sends {
                 continue;
             }
             let version = entry.version();
@@ -88,12 +111,13 @@ impl Monitor {
         }
         // What is dropped, or carried on elsewhere, is nobody's to wait for.
         self.databases.retain(|id, _| carried.iter().any(|(entry, _)| entry.id == *id));
-        let (mut started, mut failed) = (Vec::new(), Vec::new());
         for (entry, version) in carried {
             let (now, utc) = (Instant::now(), self.engine.now_utc());
             let known = self.databases.get(&entry.id);
             let fresh = known.is_none();
             let wanted = all
+                || self.engine.subscriptions.is_due(entry.id)
+                || self.engine.raised.any(entry.id)
                 || known.is_some_and(|k| {
                     k.due.is_some_and(|due| due <= utc) || k.retry.is_some_and(|(at, _)| at <= now)
                 });
@@ -122,7 +146,8 @@ impl Monitor {
         let queues = self.engine.broker.queues();
         let again = queues.iter().filter_map(|(_, watched)| watched.with(|seen| seen.again));
         let again = again.map(|at| at.saturating_duration_since(now));
-        dues.chain(retries).chain(again).min()
+        let expiry = self.engine.subscriptions.next_expiry().map(|at| of_ticks(at - utc));
+        dues.chain(retries).chain(again).chain(expiry).min()
     }
 
     fn look_after(&mut self, entry: &Arc<DatabaseEntry>, version: u64, anew: bool) -> Result<()> {
@@ -145,6 +170,32 @@ impl Monitor {
         done
     }
 
+    /// A queue has messages that nobody waits for: services that want to know are told, once until somebody has received.
+    fn tell_of_messages(&self, entry: &Arc<DatabaseEntry>, queue: &Arc<QueueDef>, look: bool) -> Result<()> {
+        let place = Place { database: Some(entry.id), queue: Some(queue.object_id) };
+        let of_itself = queue.activation.as_ref().is_some_and(|a| a.enabled);
+        if of_itself || !queue.enabled || self.engine.who_wants(Raised::QueueActivation, place).is_empty() {
+            return Ok(());
+        }
+        let watched = self.engine.broker.queue((entry.id, queue.object_id));
+        let asks = |seen: &mut Seen| {
+            let fresh = std::mem::take(&mut seen.look) || look;
+            fresh && seen.waiting == 0 && seen.told != Some(seen.receives)
+        };
+        if !watched.with(asks) {
+            return Ok(());
+        }
+        let mut txn = entry.store.begin(Isolation::ReadCommitted);
+        let free = receive::is_any_free(&mut txn, &queue.rows);
+        txn.rollback();
+        watched.stir();
+        if free.map_err(|e| txn_error(e, &entry.name(), 0))? {
+            watched.with(|seen| seen.told = Some(seen.receives));
+            self.engine.raise_of_queue(Raised::QueueActivation, entry, queue);
+        }
+        Ok(())
+    }
+
     /// The procedure that a queue starts now.
     fn activate(
         &self,
@@ -153,6 +204,7 @@ impl Monitor {
         look: bool,
     ) -> Result<Option<Activation>> {
         let id = (entry.id, queue.object_id);
+        self.tell_of_messages(entry, queue, look)?;
         let Some(activation) = queue.activation.as_ref().filter(|a| a.enabled && a.max_readers > 0) else {
             return Ok(None);
         };
@@ -331,6 +383,8 @@ pub(crate) fn sp_keel_broker_turn(runner: &mut Runner<'_>, args: &[Argument]) ->
     }
     let mut turned = Turned::default();
     runner.end_deadlines(&entry, &mut turned)?;
+    turned.waits |= runner.tell_due(&entry)?;
+    turned.waits |= runner.send_raised(&entry)?;
     runner.deliver_waiting(&entry, &mut turned)?;
     runner.info.engine.broker.note_turn(entry.id, turned);
     ok()

@@ -6,6 +6,7 @@ use super::principal::PrincipalDef;
 use crate::audit::definition::SpecificationDef;
 use crate::broker::definition::{ContractDef, MessageTypeDef, QueueDef, RouteDef, ServiceDef};
 use crate::capture::CaptureSettings;
+use crate::event_notifications::definition::EventNotificationDef;
 use crate::keys::{AsymmetricKeyDef, CertificateDef, CredentialDef, MasterKeyDef, SymmetricKeyDef};
 use crate::query_store::QueryStoreSettings;
 use crate::scoped::ScopedSetting;
@@ -369,6 +370,8 @@ pub mod object_class {
     pub const ROUTE: u8 = 21;
     /// What CREATE DEFAULT and CREATE RULE made.
     pub const BINDABLE: u8 = 22;
+    /// Event notifications; in master those of the server.
+    pub const EVENT_NOTIFICATION: u8 = 23;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
@@ -468,6 +471,8 @@ pub enum CatalogObject {
     Queue(Arc<QueueDef>),
     /// A service.
     Service(Arc<ServiceDef>),
+    /// An event notification.
+    EventNotification(Arc<EventNotificationDef>),
     /// A route.
     Route(Arc<RouteDef>),
     /// The master key.
@@ -509,6 +514,7 @@ impl CatalogObject {
             CatalogObject::Queue(d) => (object_class::QUEUE, d.object_id),
             CatalogObject::Service(d) => (object_class::SERVICE, d.id),
             CatalogObject::Route(d) => (object_class::ROUTE, d.id),
+            CatalogObject::EventNotification(d) => (object_class::EVENT_NOTIFICATION, d.id),
             CatalogObject::MasterKey(d) => (object_class::MASTER_KEY, d.id),
             CatalogObject::Certificate(d) => (object_class::CERTIFICATE, d.id),
             CatalogObject::AsymmetricKey(d) => (object_class::ASYMMETRIC_KEY, d.id),
@@ -562,6 +568,7 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::Contract(d) => serde_json::to_vec(&**d),
         CatalogObject::Queue(d) => serde_json::to_vec(&**d),
         CatalogObject::Service(d) => serde_json::to_vec(&**d),
+        CatalogObject::EventNotification(d) => serde_json::to_vec(&**d),
         CatalogObject::Route(d) => serde_json::to_vec(&**d),
         CatalogObject::MasterKey(d) => serde_json::to_vec(&**d),
         CatalogObject::Certificate(d) => serde_json::to_vec(&**d),
@@ -606,6 +613,9 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         object_class::CONTRACT => CatalogObject::Contract(serde_json::from_slice(json).map(Arc::new)?),
         object_class::QUEUE => CatalogObject::Queue(serde_json::from_slice(json).map(Arc::new)?),
         object_class::SERVICE => CatalogObject::Service(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::EVENT_NOTIFICATION => {
+            CatalogObject::EventNotification(serde_json::from_slice(json).map(Arc::new)?)
+        }
         object_class::ROUTE => CatalogObject::Route(serde_json::from_slice(json).map(Arc::new)?),
         object_class::MASTER_KEY => CatalogObject::MasterKey(serde_json::from_slice(json).map(Arc::new)?),
         object_class::CERTIFICATE => CatalogObject::Certificate(serde_json::from_slice(json).map(Arc::new)?),

@@ -284,7 +284,8 @@ impl Picture {
             | CatalogObject::Contract(_)
             | CatalogObject::Queue(_)
             | CatalogObject::Service(_)
-            | CatalogObject::Route(_)) => self.put_broker(object),
+            | CatalogObject::Route(_)
+            | CatalogObject::EventNotification(_)) => self.put_broker(object),
             CatalogObject::MasterKey(d) => Arc::make_mut(&mut self.keys).master = Some(d),
             CatalogObject::Certificate(d) => {
                 Arc::make_mut(&mut self.keys).certificates.insert(d.id, d);
@@ -378,7 +379,12 @@ impl Picture {
             | class::SCOPED_CREDENTIAL => {
                 self.remove_key(key);
             }
-            class::MESSAGE_TYPE | class::CONTRACT | class::QUEUE | class::SERVICE | class::ROUTE => {
+            class::MESSAGE_TYPE
+            | class::CONTRACT
+            | class::QUEUE
+            | class::SERVICE
+            | class::ROUTE
+            | class::EVENT_NOTIFICATION => {
                 self.remove_broker(key);
             }
             class::POLICY => {

@@ -4,6 +4,7 @@ use super::parts_here;
 use crate::catalog::{CatalogKey, CatalogOp, Named, SYS, object_class};
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
+use crate::notify::Reason;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
 use keel_base::TreeId;
@@ -283,6 +284,9 @@ impl Runner<'_> {
         if let Some(view) = picture.indexed_views(table.object_id).first() {
             let error = *errors::referenced_by_object("TRUNCATE TABLE", name, &view.name);
             return Err(Box::new(keel_types::SqlError { state: 2, ..error }));
+        }
+        if let Some(set) = self.own_txns() {
+            set.rows_replaced(table.database, table.object_id, Reason::TRUNCATED);
         }
         if !t.partitions.is_empty() {
             if table.change_tracking.is_some() {

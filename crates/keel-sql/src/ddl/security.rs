@@ -186,6 +186,16 @@ impl Runner<'_> {
             ast::Kill::Transaction { uow, status_only, commit } => {
                 return self.kill_transaction(uow, *status_only, *commit);
             }
+            ast::Kill::Subscription(id) => {
+                let id = match id {
+                    Some(id) => match self.value(program, frame, id, Some(SqlType::BigInt))? {
+                        Value::Int(n) => Some(n),
+                        _ => Some(0),
+                    },
+                    None => None,
+                };
+                return self.kill_subscriptions(id);
+            }
             ast::Kill::Other(_) => return Err(errors::not_supported("This KILL")),
         };
         let id = match self.value(program, frame, id, Some(SqlType::Int))? {

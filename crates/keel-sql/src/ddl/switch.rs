@@ -9,11 +9,13 @@ use super::find_table;
 use super::partition_rows::Part;
 use crate::catalog::fold;
 use crate::errors;
+use crate::notify::Reason;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
 use keel_node::Direction;
 use keel_parser::ast;
 use keel_query::catalog::{Catalog as _, ColumnDef, IndexDef, IndexKind, TableDef};
+use keel_query::context::DmlAction;
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::ops::Bound;
@@ -133,6 +135,11 @@ impl Runner<'_> {
         }
         let order = matching((from, &source), (&to, &target))?;
         same_constraints(from, &to, &source, &target)?;
+        if let Some(set) = self.own_txns() {
+            for table in [from, &*to] {
+                set.rows_replaced(table.database, table.object_id, Reason::of(DmlAction::Update));
+            }
+        }
         let in_partitions = from_part.is_some() || to_part.is_some();
         if in_partitions || !stored_alike(from, &to) {
             let from_part: Option<&Part<'_>> = from_part.as_ref().map(|(_, part)| part);

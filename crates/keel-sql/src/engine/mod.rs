@@ -191,6 +191,10 @@ pub struct Engine {
     pub query_store_bell: crate::capture::Bell,
     /// Service Broker: who waits, what runs.
     pub broker: crate::broker::Broker,
+    /// Events that services are to be told of.
+    pub raised: crate::event_notifications::raise::Events,
+    /// Queries whose results are watched.
+    pub subscriptions: crate::notify::registry::Subscriptions,
     /// Held by who gathers what statements cost. Before a store's memory, and never by who holds that.
     pub(crate) gathering: Mutex<()>,
     /// Rung when the thread that makes audits' records durable shall end.
@@ -243,6 +247,8 @@ impl Engine {
             full_text_bell: crate::capture::Bell::default(),
             query_store_bell: crate::capture::Bell::default(),
             broker: crate::broker::Broker::default(),
+            raised: crate::event_notifications::raise::Events::default(),
+            subscriptions: crate::notify::registry::Subscriptions::default(),
             gathering: Mutex::default(),
             audit_bell: crate::capture::Bell::default(),
             query_stores: AtomicBool::new(false),

@@ -4,6 +4,8 @@ use super::actor::InDatabase;
 use super::catalog::{Event, Field};
 use crate::config::BLOCKED_PROCESS_THRESHOLD;
 use crate::engine::Engine;
+use crate::event_notifications::raise::{Elements, Place};
+use crate::event_notifications::types::Raised;
 use keel_store::lock::{Resource, WaitInfo};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -20,7 +22,9 @@ impl Blocked {
     /// Looks who waits, and tells it to the event sessions that want it.
     pub fn look(&mut self, engine: &Engine) {
         let threshold = u64::try_from(engine.configuration(BLOCKED_PROCESS_THRESHOLD).running).unwrap_or(0);
-        if threshold == 0 || !engine.events.wants(Event::BlockedProcessReport) {
+        let wanted = engine.events.wants(Event::BlockedProcessReport)
+            || !engine.who_wants(Raised::BlockedProcessReport, Place::default()).is_empty();
+        if threshold == 0 || !wanted {
             self.told.clear();
             return;
         }
@@ -60,6 +64,19 @@ impl Engine {
             Resource::Object(_, id) => Field::from(id as i32),
             _ => Field::from(0i32),
         };
+        let place = Place { database: Some(database), queue: None };
+        self.raise(Raised::BlockedProcessReport, place, 0, || {
+            let object_id = match resource {
+                Resource::Object(_, id) => id as i32,
+                _ => 0,
+            };
+            Elements::default()
+                .holding("TextData", &report)
+                .with("DatabaseID", &database.0.to_string())
+                .with("Duration", &wait.waited.as_micros().to_string())
+                .with("ObjectID", &object_id.to_string())
+                .with("ServerName", &self.options().server_name)
+        });
         let session = u32::try_from(wait.agent).ok().and_then(|id| self.sessions.get(id));
         let transaction = session.map_or(0, |s| s.transaction_id.load(Ordering::Relaxed));
         let fields = [

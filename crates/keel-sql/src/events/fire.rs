@@ -3,6 +3,8 @@
 use super::actor::{Attempt, InDatabase};
 use super::catalog::{Event, Field};
 use crate::engine::{Before, Engine};
+use crate::event_notifications::raise::{Elements, Place};
+use crate::event_notifications::types::Raised;
 use crate::hadr::HealthEvent;
 use crate::program::{Instruction, Op, Program, ProgramKind};
 use crate::secrets::without_secrets;
@@ -136,6 +138,9 @@ impl Info {
 
     /// The session begins, or its connection is taken from a pool.
     pub fn logged_in(&self, pooled: bool) {
+        self.raise_audit(Raised::AuditLogin, |said| {
+            said.with("EventSubClass", if pooled { "2" } else { "1" }).with("Success", "1")
+        });
         if self.engine.events.wants(Event::Login) {
             let database = self.current_database();
             let size = self.shared.login.packet_size;
@@ -149,6 +154,16 @@ impl Info {
 
     /// The session ends.
     pub fn logged_out(&self) {
+        self.raise_audit(Raised::AuditLogout, |said| {
+            let used = &self.shared.used;
+            let figure = |n: &AtomicU64| n.load(Ordering::Relaxed).to_string();
+            let connected = (self.engine.now_local() - self.shared.connected).max(0) / 10;
+            said.with("Duration", &connected.to_string())
+                .with("Reads", &figure(&used.reads))
+                .with("Writes", &figure(&used.writes))
+                .with("CPU", &(used.cpu_us.load(Ordering::Relaxed) / 1_000).to_string())
+                .with("Success", "1")
+        });
         if self.engine.events.wants(Event::Logout) {
             let used = &self.shared.used;
             let figure = |n: &AtomicU64| Field::from(n.load(Ordering::Relaxed));
@@ -163,6 +178,27 @@ impl Info {
             ];
             self.fire(Event::Logout, &fields);
         }
+    }
+
+    /// Tells the services that want to know of a session's beginning or end.
+    fn raise_audit(&self, raised: Raised, more: impl FnOnce(Elements) -> Elements) {
+        let database = self.current_database();
+        let place = Place { database: Some(database.id), queue: None };
+        self.engine.raise(raised, place, self.shared.id, || {
+            let login = &self.shared.login;
+            let sid = self.login_named(&login.login).map(|l| l.sid).unwrap_or_default();
+            let said = Elements::default()
+                .with("DatabaseID", &database.id.0.to_string())
+                .with("HostName", &login.host_name)
+                .with("ClientProcessID", &login.client_pid.to_string())
+                .with("ApplicationName", &login.app_name)
+                .with("LoginName", &login.login);
+            more(said)
+                .with("ServerName", &self.engine.options().server_name)
+                .with("DatabaseName", &database.name())
+                .bytes("LoginSid", &sid)
+                .with("SessionLoginName", &login.login)
+        });
     }
 
     // ---- statements and modules ----
@@ -293,6 +329,18 @@ impl Engine {
     /// A login failed: error 18456, with the reason that the client is not told.
     pub fn fire_failed_login(&self, attempt: &Attempt<'_>) {
         self.audit_failed_login(attempt);
+        self.raise(Raised::AuditLoginFailed, Place::default(), 0, || {
+            Elements::default()
+                .with("TextData", attempt.text)
+                .with("HostName", attempt.client.1)
+                .with("ApplicationName", attempt.client.0)
+                .with("LoginName", attempt.name)
+                .with("Success", "0")
+                .with("Error", "18456")
+                .with("State", &attempt.state.to_string())
+                .with("ServerName", &self.options().server_name)
+                .with("SessionLoginName", attempt.name)
+        });
         if self.events.wants(Event::ErrorReported) {
             let fields = error_fields((18_456, 14, attempt.state), (false, true), attempt.text);
             self.events.fire(Event::ErrorReported, self.now_utc(), attempt, &fields);

@@ -9,6 +9,8 @@ use super::shipped;
 use super::target::Surroundings;
 use crate::catalog::object_class;
 use crate::engine::Engine;
+use crate::event_notifications::raise::{Elements, Place};
+use crate::event_notifications::types::Raised;
 use keel_types::error::Result;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -119,6 +121,10 @@ impl Engine {
 
     /// A deadlock was resolved.
     pub(crate) fn fire_deadlock(&self, graph: &keel_store::lock::DeadlockGraph) {
+        self.raise(Raised::DeadlockGraph, Place::default(), 0, || {
+            let report = format!("<deadlock-list>{}</deadlock-list>", self.deadlock_report(graph));
+            Elements::default().holding("TextData", &report).with("ServerName", &self.options().server_name)
+        });
         if self.events.wants(Event::XmlDeadlockReport) {
             let report = self.deadlock_report(graph);
             let (now, nobody) = (self.now_utc(), super::actor::Nobody);

@@ -314,6 +314,9 @@ impl Runner<'_> {
         if self.explains(&shown)? {
             return Ok(());
         }
+        if self.info.watched.borrow().is_some() && !self.info.on(Switches::FMTONLY) {
+            self.subscribe(program, frame, query)?;
+        }
         let watch = self.watch(plan)?;
         if !assigns {
             self.may_return_results()?;
@@ -382,6 +385,9 @@ impl Runner<'_> {
         if !self.only_compiles() {
             self.check_writable()?;
             self.begin_implicit()?;
+            if self.info.watched.borrow().is_some() {
+                self.refuse_subscription()?;
+            }
         }
         let compiled = self.locked_unit(program, frame, statement)?;
         self.info.record_plan(program, statement, &compiled);

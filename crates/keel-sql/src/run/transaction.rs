@@ -149,6 +149,7 @@ impl Runner<'_> {
         if self.info.enlisted.borrow().is_some() {
             return Err(crate::distributed::errors::commit_by_client());
         }
+        self.tell_of_changes()?;
         let info = self.info;
         let Some(set) = self.own_txns() else {
             return Err(errors::not_supported("COMMIT inside a function"));
@@ -328,6 +329,9 @@ impl Runner<'_> {
         if lent && count > 0 {
             return Ok(());
         }
+        if count == 0 {
+            self.tell_of_changes()?;
+        }
         let Some(set) = self.own_txns() else { return Ok(()) };
         set.end_statement()?;
         if count == 0 {
@@ -395,6 +399,7 @@ pub fn commit_publishing(
             continue;
         }
         let ops: Vec<CatalogOp> = overlay.into_ops();
+        set.watch_definitions(&entry, &ops);
         if entry.id == crate::engine::TEMPDB {
             set.engine().note_shared_tempdb();
         }

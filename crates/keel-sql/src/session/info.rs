@@ -229,6 +229,8 @@ pub struct Info {
     /// The text of the batch or module that called the running procedure of the system, and the call's place in it; none of a
     /// client's own call.
     pub calling: RefCell<Option<(Arc<str>, ast::Span)>>,
+    /// What the client wants to be told of the results of its request.
+    pub watched: RefCell<Option<crate::notify::Request>>,
     /// INSERT BULK: what follows.
     pub bulk: RefCell<Option<super::bulk::PendingBulk>>,
     /// EXECUTE AS: the login in force, innermost last.
@@ -314,6 +316,7 @@ impl Info {
             xml_documents: RefCell::default(),
             last_called: RefCell::default(),
             calling: RefCell::default(),
+            watched: RefCell::default(),
             bulk: RefCell::default(),
             impersonated: RefCell::default(),
             revert_floor: Cell::new(0),

@@ -371,6 +371,11 @@ impl Session {
         runner.final_done(true);
     }
 
+    /// The results of the next request are to be watched, or are not.
+    pub fn watch_request(&mut self, request: Option<crate::notify::Request>) {
+        *self.info.watched.borrow_mut() = request;
+    }
+
     /// Runs a procedure. All outcomes, errors included, go to the sink; ends with return status, output
     /// parameters and a `DoneKind::Proc`. What it has committed is durable only after [`Session::settle`].
     pub fn execute_rpc(

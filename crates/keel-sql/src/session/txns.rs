@@ -8,13 +8,18 @@ pub use work::{Vote, Work};
 
 use super::log_mark::LogMark;
 use super::points::Points;
+use crate::catalog::{CatalogObject, CatalogOp, object_class};
 use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB, Visit};
 use crate::errors;
 use crate::linked::Links;
 use crate::map::txn_error;
+use crate::notify::Reason;
+use crate::notify::changes::Fired;
 use keel_base::DatabaseId;
 use keel_node::{Agent, Commit, Isolation, Mark, Role, Transaction, TxnError};
 use keel_query::catalog::{ChangeTrees, ObjectId};
+use keel_query::context::DmlAction;
+use keel_query::watch::Watch;
 use keel_query::{IsolationLevel, Stamp, Transactions};
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -40,6 +45,8 @@ pub struct TxnSet {
     statements: Vec<Statement>,
     /// Queues of Service Broker that it has sent to or received from.
     pub broker: crate::broker::Touched,
+    /// What it has changed of what others watch.
+    pub changes: crate::notify::changes::Changes,
 }
 
 struct Statement {
@@ -154,6 +161,7 @@ impl TxnSet {
             asked_to_delay: false,
             statements: Vec::new(),
             broker: crate::broker::Touched::default(),
+            changes: crate::notify::changes::Changes::default(),
         }
     }
 
@@ -277,6 +285,7 @@ impl TxnSet {
             statement.over = true;
         }
         self.links.rollback_to(marks.number);
+        self.changes.rollback_to(marks.number);
         let mut index = 0;
         while index < self.open.len() {
             let open = &mut self.open[index];
@@ -308,6 +317,7 @@ impl TxnSet {
             }
         }
         self.points.retain(|_| false);
+        self.changes = crate::notify::changes::Changes::default();
         self.tell_broker(false);
     }
 
@@ -317,6 +327,35 @@ impl TxnSet {
             let touched = std::mem::take(&mut self.broker);
             self.engine.end_conversing(touched, committed);
         }
+    }
+
+    /// Tables are defined otherwise with its commit: those are told who watch them.
+    pub(crate) fn watch_definitions(&mut self, entry: &DatabaseEntry, ops: &[CatalogOp]) {
+        if !self.engine.subscriptions.any() {
+            return;
+        }
+        for op in ops {
+            let (table, columns) = match op {
+                CatalogOp::Put(CatalogObject::Table(t)) => (t.object_id, Some(&*t.columns)),
+                CatalogOp::Remove(key) if key.class == object_class::TABLE => (key.id, None),
+                _ => continue,
+            };
+            for (watch, reason) in self.engine.subscriptions.defined(entry.id, table, columns) {
+                self.fire(entry.id, watch, reason);
+            }
+        }
+    }
+
+    /// All rows of a table are others.
+    pub(crate) fn rows_replaced(&mut self, database: DatabaseId, table: ObjectId, reason: Reason) {
+        for watch in self.watches(database, table, DmlAction::Update).into_iter().flatten() {
+            self.fire(database, watch.id, reason);
+        }
+    }
+
+    /// Somebody who watches is to be told when it commits.
+    pub(crate) fn fire(&mut self, database: DatabaseId, watch: u64, reason: Reason) {
+        self.changes.fire(Fired { database, watch, reason, marked: self.links.marks() });
     }
 
     /// Ends transactions that have only read.
@@ -384,6 +423,24 @@ impl Transactions for TxnSet {
         }
         changes.count += 1;
         Ok((changes.transaction, changes.count))
+    }
+
+    fn watches(
+        &mut self,
+        database: DatabaseId,
+        table: ObjectId,
+        action: DmlAction,
+    ) -> Option<Vec<Arc<Watch>>> {
+        if !crate::notify::is_watchable(database) {
+            return None;
+        }
+        let subscriptions = &self.engine.subscriptions;
+        self.changes.note(database, table, subscriptions.latest(), action);
+        if subscriptions.any() { subscriptions.of_table(database, table) } else { None }
+    }
+
+    fn noticed(&mut self, database: DatabaseId, watch: u64, action: DmlAction) {
+        self.fire(database, watch, Reason::of(action));
     }
 
     fn statement_begins(&mut self) {

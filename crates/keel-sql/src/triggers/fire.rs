@@ -1,4 +1,4 @@
-//! Firing triggers of the server and of databases on events.
+//! Firing triggers of the server and of databases on events, and telling the services that want to know of them.
 
 use super::{Event, event, event_types, is_innermost, recursive};
 use crate::engine::DatabaseEntry;
@@ -26,7 +26,9 @@ impl Runner<'_> {
                 super::run(&mut self.context_with(&mut []), &entry, &trigger, occasion)?;
             }
         }
-        Ok(())
+        self.notify_event(event, &mut |info| {
+            document.get_or_insert_with(|| event.document(info, &command())).clone()
+        })
     }
 
     /// Fires what there is for an event that a procedure of the system brings.

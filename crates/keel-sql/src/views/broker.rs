@@ -1,13 +1,14 @@
 //! Service Broker: its objects, its conversations, and what waits or runs.
 
 use super::{
-    BIG, BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, NULL, SMALL, SystemView, TINY, ViewContext, bit,
-    date, int, text,
+    BIG, BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, NULL, SID, SMALL, SystemView, TINY, ViewContext,
+    bit, date, int, text,
 };
 use crate::broker::definition::{MessageTypeDef, QueueDef, ValidationDef};
 use crate::broker::guid_text;
 use crate::broker::store::{self, Endpoint, State};
 use crate::map::txn_error;
+use crate::notify::registry::Subscription;
 use keel_node::{Isolation, Transaction, TxnError};
 use keel_query::queue;
 use keel_types::{Length, SqlType, Value};
@@ -67,6 +68,9 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("service_contract_name", chars(256)), ("enqueue_time", DATE), ("message_sequence_number", BIG), ("message_type_name", chars(256)),
         ("is_conversation_error", BIT), ("is_end_of_dialog", BIT), ("message_body", SqlType::VarBinary(Length::Max)),
         ("transmission_status", chars(4000)), ("priority", TINY),
+    ]),
+    view("dm_qn_subscriptions", subscriptions, &[
+        ("id", INT), ("database_id", INT), ("sid", SID), ("object_id", INT), ("created", DATE), ("timeout", INT), ("status", INT),
     ]),
     view("dm_broker_activated_tasks", tasks, &[
         ("spid", INT), ("database_id", SMALL), ("queue_id", INT), ("procedure_name", chars(650)), ("execute_as", INT),
@@ -162,7 +166,7 @@ fn routes(cx: &ViewContext<'_>) -> Rows {
 
 /// Reads the broker's rows; when they cannot be, the query fails.
 fn read<T: Default>(cx: &ViewContext<'_>, what: impl FnOnce(&mut Transaction) -> Result<T, TxnError>) -> T {
-    if !cx.entry.picture().has_queues() {
+    if !cx.entry.picture().has_queues() && !cx.engine.subscriptions.is_sending(cx.entry.id) {
         return T::default();
     }
     let mut txn = cx.entry.store.begin(Isolation::ReadCommitted);
@@ -241,6 +245,17 @@ fn waiting(cx: &ViewContext<'_>) -> Rows {
         rows.push(row);
     }
     rows
+}
+
+fn subscriptions(cx: &ViewContext<'_>) -> Rows {
+    let row = |(database, s): (keel_base::DatabaseId, std::sync::Arc<Subscription>)| {
+        let table = s.watches.first().map_or(0, |(table, _)| table.object_id);
+        let s = &s.stored;
+        let mut row = vec![Value::Int(i64::try_from(s.id).unwrap_or(i64::MAX)), int(database.0)];
+        row.extend([Value::bytes(s.sid.clone()), int(table), date(s.created), int(s.timeout), int(0)]);
+        row
+    };
+    cx.engine.subscriptions.all().into_iter().map(row).collect()
 }
 
 fn tasks(cx: &ViewContext<'_>) -> Rows {

@@ -6,12 +6,6 @@ use keel_types::{Length, SqlType, Value};
 
 const N256: SqlType = SqlType::NVarChar(Length::Limited(256));
 
-#[rustfmt::skip]
-const EVENT_NOTIFICATION: &[Column] = &[
-    ("name", NAME), ("object_id", INT), ("parent_class", TINY), ("parent_class_desc", DESC), ("parent_id", INT), ("create_date", DATE),
-    ("modify_date", DATE), ("service_name", N256), ("broker_instance", NAME), ("creator_sid", SID), ("principal_id", INT),
-];
-
 fn nothing(_: &ViewContext<'_>) -> Vec<Vec<Value>> {
     Vec::new()
 }
@@ -118,8 +112,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("id", INT), ("status", INT), ("path", N256), ("max_size", BIG), ("stop_time", DATE), ("max_files", INT), ("is_rowset", BIT),
         ("is_rollover", BIT), ("is_shutdown", BIT), ("is_default", BIT), ("buffer_count", INT), ("start_time", DATE), ("event_count", BIG),
     ]),
-    none("event_notifications", EVENT_NOTIFICATION),
-    none("server_event_notifications", EVENT_NOTIFICATION),
     none("sysremotelogins", &[("remoteserverid", SMALL), ("remoteusername", NAME), ("status", SMALL), ("sid", SID), ("changedate", DATE)]),
     none("sysoledbusers", &[
         ("rmtsrvid", SMALL), ("rmtloginame", NAME), ("rmtpassword", NAME), ("loginsid", SID), ("status", SMALL), ("changedate", DATE),

@@ -121,6 +121,7 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
         .chain(crate::ddl::RAISED_BY_FULL_TEXT)
         .chain(crate::ddl::RAISED_BY_POLICIES)
         .chain(crate::broker::RAISED)
+        .chain(crate::notify::errors::RAISED)
         .chain(crate::ddl::RAISED_BY_ENCRYPTION)
         .chain(crate::ddl::RAISED_BY_SNAPSHOTS)
         .chain(crate::ddl::RAISED_BY_STATES)

@@ -1,11 +1,14 @@
 //! Triggers of tables and views, of databases, and of the server; the events there are.
 
 use super::{
-    BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SystemView, TEXT, TINY, ViewContext, bit, date, int, text,
+    BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, TEXT, TINY, ViewContext, bit, date, int,
+    text,
 };
+use crate::event_notifications::definition::{EventNotificationDef, On};
+use crate::event_notifications::types;
 use crate::triggers::event_types::{self, EventType};
 use keel_query::catalog::{DATABASE_TRIGGERS, EventTriggerDef, ModuleDef, ModuleKind, SERVER_TRIGGERS};
-use keel_types::Value;
+use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
 type Rows = Vec<Vec<Value>>;
@@ -22,11 +25,18 @@ const EVENT: &[Column] = &[
     ("event_group_type_desc", DESC), ("is_trigger_event", BIT),
 ];
 
-/// What triggers and event notifications have in common; there are no event notifications.
+/// What triggers and event notifications have in common.
 #[rustfmt::skip]
 const ANY_EVENT: &[Column] = &[
     ("object_id", INT), ("type", INT), ("type_desc", DESC), ("is_trigger_event", BIT), ("event_group_type", INT),
     ("event_group_type_desc", DESC),
+];
+
+#[rustfmt::skip]
+const EVENT_NOTIFICATION: &[Column] = &[
+    ("name", NAME), ("object_id", INT), ("parent_class", TINY), ("parent_class_desc", DESC), ("parent_id", INT), ("create_date", DATE),
+    ("modify_date", DATE), ("is_ms_shipped", BIT), ("service_name", SqlType::NVarChar(Length::Limited(256))), ("broker_instance", NAME), ("creator_sid", SID),
+    ("principal_id", INT),
 ];
 
 #[rustfmt::skip]
@@ -35,9 +45,14 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("is_not_for_replication", BIT), ("is_instead_of_trigger", BIT),
     ]) },
     SystemView { schema: "sys", name: "trigger_events", rows: trigger_events, columns: EVENT },
-    SystemView { schema: "sys", name: "events", columns: ANY_EVENT, rows: |cx| without_order(trigger_events(cx)) },
-    SystemView { schema: "sys", name: "server_events", columns: ANY_EVENT, rows: |cx| without_order(server_trigger_events(cx)) },
+    SystemView { schema: "sys", name: "events", columns: ANY_EVENT, rows: events_here },
+    SystemView { schema: "sys", name: "server_events", columns: ANY_EVENT, rows: events_of_server },
     SystemView { schema: "sys", name: "trigger_event_types", rows: event_types, columns: &[
+        ("type", INT), ("type_name", DESC), ("parent_type", INT),
+    ] },
+    SystemView { schema: "sys", name: "event_notifications", columns: EVENT_NOTIFICATION, rows: |cx| notifications(cx, &notifications_here(cx)) },
+    SystemView { schema: "sys", name: "server_event_notifications", columns: EVENT_NOTIFICATION, rows: |cx| notifications(cx, &notifications_of_server(cx)) },
+    SystemView { schema: "sys", name: "event_notification_event_types", rows: notification_event_types, columns: &[
         ("type", INT), ("type_name", DESC), ("parent_type", INT),
     ] },
     SystemView { schema: "sys", name: "server_triggers", rows: server_triggers, columns: TRIGGER },
@@ -156,4 +171,66 @@ fn server_sql_modules(cx: &ViewContext<'_>) -> Rows {
         vec![int(m.object_id), text(m.text.as_str()), bit(m.ansi_nulls), bit(m.quoted_identifier), as_whom]
     };
     of_server(cx).iter().map(row).collect()
+}
+
+type Notifications = Vec<Arc<EventNotificationDef>>;
+
+/// The notifications of the database and its queues.
+fn notifications_here(cx: &ViewContext<'_>) -> Notifications {
+    cx.picture.event_notifications().filter(|n| n.on != On::Server).cloned().collect()
+}
+
+/// Those of the server.
+fn notifications_of_server(cx: &ViewContext<'_>) -> Notifications {
+    let Some(master) = cx.info.find_database("master") else { return Vec::new() };
+    let picture = cx.info.picture(&master);
+    picture.event_notifications().filter(|n| n.on == On::Server).cloned().collect()
+}
+
+fn notifications(_: &ViewContext<'_>, all: &[Arc<EventNotificationDef>]) -> Rows {
+    let row = |n: &Arc<EventNotificationDef>| {
+        let (class, class_name, parent) = n.on.parent();
+        let mut row = vec![text(n.name.as_str()), int(n.id), int(class), text(class_name), int(parent)];
+        row.extend([date(n.created), date(n.created), bit(false), text(n.service.as_str())]);
+        row.extend([text(n.broker.as_str()), Value::bytes(n.sid.clone()), int(n.owner)]);
+        row
+    };
+    all.iter().map(row).collect()
+}
+
+fn events_here(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = without_order(trigger_events(cx));
+    rows.extend(notifications_here(cx).iter().flat_map(|n| events_of(n)));
+    rows
+}
+
+fn events_of_server(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = without_order(server_trigger_events(cx));
+    rows.extend(notifications_of_server(cx).iter().flat_map(|n| events_of(n)));
+    rows
+}
+
+/// The events of a notification, one by one, with the groups that it names.
+fn events_of(n: &EventNotificationDef) -> Rows {
+    let row = |ty: &EventType, group: Option<&EventType>| {
+        let mut row = vec![int(n.id), int(ty.number), text(ty.name), bit(false)];
+        row.extend([group.map_or(NULL, |g| int(g.number)), group.map_or(NULL, |g| text(g.name))]);
+        row
+    };
+    let mut rows = Rows::new();
+    for name in &n.events {
+        if let Some(known) = event_types::named(name) {
+            rows.extend(known.events().map(|ty| row(ty, known.is_group().then_some(known))));
+        }
+        let of_group = types::group(name).unwrap_or_default();
+        let raised = |r| types::named(name) == Some(r) || of_group.contains(&r);
+        rows.extend(types::TYPES.iter().filter(|(r, _)| raised(*r)).map(|(_, ty)| row(ty, None)));
+    }
+    rows
+}
+
+fn notification_event_types(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = event_types(cx);
+    rows.extend(types::TYPES.iter().map(|(_, ty)| vec![int(ty.number), text(ty.name), NULL]));
+    rows
 }

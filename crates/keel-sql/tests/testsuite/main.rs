@@ -25,6 +25,7 @@ mod index_build;
 mod indexed_views;
 mod keys;
 mod logins;
+mod notify;
 mod plans;
 mod query_store;
 mod repository;

@@ -6,7 +6,7 @@ pub mod rpc;
 pub mod transaction;
 pub mod tvp;
 
-pub use headers::AllHeaders;
+pub use headers::{AllHeaders, Notification};
 pub use rpc::{Call, Calls, Parameter, ProcId, Procedure};
 pub use transaction::TransactionRequest;
 

@@ -273,7 +273,8 @@ mod tests {
 
     fn two_calls() -> Vec<u8> {
         let mut out = Vec::new();
-        AllHeaders { transaction: 7, outstanding: 1, activity: None }.encode(&mut out, Dialect::default());
+        AllHeaders { transaction: 7, outstanding: 1, ..AllHeaders::default() }
+            .encode(&mut out, Dialect::default());
         encode_call(&mut out, &Procedure::Id(ProcId::ExecuteSql), CallFlags::NO_METADATA);
         let mut sql = Vec::new();
         text::put_utf16le(&mut sql, "SELECT @p");

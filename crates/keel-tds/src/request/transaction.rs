@@ -167,7 +167,8 @@ mod tests {
     use super::*;
 
     fn check(request: TransactionRequest) {
-        let headers = AllHeaders { transaction: 1, outstanding: 1, activity: Some([3; 20]) };
+        let headers =
+            AllHeaders { transaction: 1, outstanding: 1, activity: Some([3; 20]), notification: None };
         let mut bytes = Vec::new();
         request.encode(&mut bytes, &headers, Dialect::default());
         assert_eq!(TransactionRequest::decode(&bytes, Dialect::default()), Ok((headers, request)));

@@ -3,10 +3,11 @@
 use super::super::object_class as class;
 use super::{CatalogKey, Picture, fold};
 use crate::broker::definition::{
-    ContractDef, FIRST_ID, MessageTypeDef, QueueDef, RouteDef, SYSTEM_CONTRACT, SYSTEM_ROUTE, SYSTEM_TYPES,
-    ServiceDef,
+    ContractDef, FIRST_ID, MessageTypeDef, QueueDef, RouteDef, SYSTEM_CONTRACTS, SYSTEM_ROUTE,
+    SYSTEM_SERVICES, SYSTEM_TYPES, ServiceDef,
 };
 use crate::catalog::{CatalogObject, SecurableRef};
+use crate::event_notifications::definition::{EventNotificationDef, On};
 use keel_query::catalog::{ObjectId, TableDef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub(super) struct Objects {
     pub queues: BTreeMap<ObjectId, Arc<QueueDef>>,
     pub services: BTreeMap<i32, Arc<ServiceDef>>,
     pub routes: BTreeMap<i32, Arc<RouteDef>>,
+    pub event_notifications: BTreeMap<ObjectId, Arc<EventNotificationDef>>,
 }
 
 impl Picture {
@@ -31,6 +33,7 @@ impl Picture {
             CatalogObject::Contract(d) => drop(all.contracts.insert(d.id, d)),
             CatalogObject::Service(d) => drop(all.services.insert(d.id, d)),
             CatalogObject::Route(d) => drop(all.routes.insert(d.id, d)),
+            CatalogObject::EventNotification(d) => drop(all.event_notifications.insert(d.id, d)),
             CatalogObject::Queue(mut d) => {
                 // Renamed, moved, or of a copy that has another id.
                 let (rows, of) = (&d.rows, (&d.name, d.schema_id));
@@ -53,6 +56,7 @@ impl Picture {
             class::CONTRACT => all.contracts.contains_key(&key.id),
             class::QUEUE => all.queues.contains_key(&key.id),
             class::SERVICE => all.services.contains_key(&key.id),
+            class::EVENT_NOTIFICATION => all.event_notifications.contains_key(&key.id),
             _ => all.routes.contains_key(&key.id),
         };
         if !there {
@@ -64,6 +68,7 @@ impl Picture {
             class::CONTRACT => drop(all.contracts.remove(&key.id)),
             class::SERVICE => drop(all.services.remove(&key.id)),
             class::ROUTE => drop(all.routes.remove(&key.id)),
+            class::EVENT_NOTIFICATION => drop(all.event_notifications.remove(&key.id)),
             _ => {
                 if let Some(d) = all.queues.remove(&key.id) {
                     self.names.remove(&(d.schema_id, fold(&d.name)));
@@ -80,6 +85,7 @@ impl Picture {
             && all.queues.is_empty()
             && all.services.is_empty()
             && all.routes.is_empty()
+            && all.event_notifications.is_empty()
         {
             return;
         }
@@ -89,6 +95,15 @@ impl Picture {
         all.queues.retain(|id, _| sees(SecurableRef::Object(*id)));
         all.services.retain(|id, _| sees(SecurableRef::Service(*id)));
         all.routes.retain(|id, _| sees(SecurableRef::Route(*id)));
+        all.event_notifications.retain(|_, d| match d.on {
+            On::Queue(id) => sees(SecurableRef::Object(id)),
+            On::Server | On::Database => sees(SecurableRef::Database),
+        });
+    }
+
+    /// The event notifications by id.
+    pub fn event_notifications(&self) -> impl Iterator<Item = &Arc<EventNotificationDef>> {
+        self.broker.event_notifications.values()
     }
 
     /// Whether there is any queue: without one there are no conversations.
@@ -129,15 +144,19 @@ impl Picture {
         self.message_types().find(|t| t.name == name)
     }
 
-    /// The contracts, that of every database first.
+    /// The contracts, those of every database first.
     pub fn contracts(&self) -> impl Iterator<Item = &Arc<ContractDef>> {
-        std::iter::once(&*SYSTEM_CONTRACT).chain(self.broker.contracts.values())
+        SYSTEM_CONTRACTS.iter().chain(self.broker.contracts.values())
     }
 
     /// A contract by id.
     #[must_use]
     pub fn contract(&self, id: i32) -> Option<&Arc<ContractDef>> {
-        if id == SYSTEM_CONTRACT.id { Some(&*SYSTEM_CONTRACT) } else { self.broker.contracts.get(&id) }
+        if id < FIRST_ID {
+            SYSTEM_CONTRACTS.iter().find(|c| c.id == id)
+        } else {
+            self.broker.contracts.get(&id)
+        }
     }
 
     /// A contract by name.
@@ -151,10 +170,14 @@ impl Picture {
         self.broker.services.values()
     }
 
-    /// A service by id.
+    /// A service by id, of the instance itself too.
     #[must_use]
     pub fn service(&self, id: i32) -> Option<&Arc<ServiceDef>> {
-        self.broker.services.get(&id)
+        if id < FIRST_ID {
+            SYSTEM_SERVICES.iter().find(|s| s.id == id)
+        } else {
+            self.broker.services.get(&id)
+        }
     }
 
     /// A service by name.

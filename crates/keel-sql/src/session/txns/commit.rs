@@ -115,6 +115,10 @@ impl TxnSet {
             }
         }
         self.tell_broker(doing.failed.is_none());
+        let changes = std::mem::take(&mut self.changes);
+        if !changes.is_empty() && doing.failed.is_none() && self.engine.subscriptions.committed(&changes) {
+            self.engine.broker.bell.ring();
+        }
         if captured {
             self.engine.capture_bell.ring();
         }
