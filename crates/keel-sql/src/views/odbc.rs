@@ -165,6 +165,7 @@ fn describe(ty: SqlType) -> Odbc {
         T::Xml | T::TypedXml(_) => large(-152, 0, 0),
         T::HierarchyId => large(-151, 892, 892),
         T::Geometry | T::Geography => large(-151, 0, 0),
+        T::Encrypted(_) => string(-3, 1),
     }
 }
 
@@ -190,7 +191,7 @@ fn old_code(ty: SqlType, nullable: bool) -> i64 {
         T::VarChar(_) | T::NVarChar(_) | T::SqlVariant => 39,
         T::Text | T::NText => 35,
         T::Binary(_) | T::RowVersion => either(37, 45),
-        T::VarBinary(_) | T::UniqueIdentifier => 37,
+        T::VarBinary(_) | T::UniqueIdentifier | T::Encrypted(_) => 37,
         T::Image => 34,
         T::HierarchyId | T::Geometry | T::Geography => 23,
         T::Date | T::Time(_) | T::DateTime2(_) | T::DateTimeOffset(_) | T::Xml | T::TypedXml(_) => 0,
