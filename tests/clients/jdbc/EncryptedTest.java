@@ -26,9 +26,9 @@ public class EncryptedTest {
             + ";databaseName=" + DATABASE + ";trustServerCertificate=true;" + more);
     }
 
-    /** A client that encrypts; texts are sent as varchar where columns are. */
+    /** A client that encrypts. */
     static Connection encrypting() throws SQLException {
-        return connect("columnEncryptionSetting=Enabled;sendStringParametersAsUnicode=false;sendTimeAsDatetime=false;"
+        return connect("columnEncryptionSetting=Enabled;sendTimeAsDatetime=false;"
             + "keyStoreAuthentication=JavaKeyStorePassword;keyStoreLocation=" + store + ";keyStoreSecret=" + SECRET + ";");
     }
 
