@@ -372,6 +372,7 @@ fn tds_type(ty: SqlType, nullable: bool) -> (i32, i32) {
         SqlType::NText => (ty.system_type_id().into(), i32::MAX - 1),
         SqlType::Xml | SqlType::TypedXml(_) => (241, 8_100),
         SqlType::SqlVariant => (98, 8_009),
+        SqlType::Encrypted(e) => tds_type(e.scheme().cipher(), nullable),
         _ => (ty.system_type_id().into(), length),
     }
 }

@@ -196,6 +196,7 @@ public class EncryptedTest {
             new Kind("time(7)", Time.valueOf("12:34:56"), Types.TIME), new Kind("datetime2(7)", Timestamp.valueOf("2021-03-04 05:06:07.1234567"), Types.TIMESTAMP),
             new Kind("datetime", Timestamp.valueOf("2021-03-04 05:06:07.123"), microsoft.sql.Types.DATETIME),
             new Kind("smalldatetime", Timestamp.valueOf("2021-03-04 05:06:00"), microsoft.sql.Types.SMALLDATETIME),
+            new Kind("datetimeoffset(3)", microsoft.sql.DateTimeOffset.valueOf(Timestamp.valueOf("2022-05-06 07:08:09.123"), 120), microsoft.sql.Types.DATETIMEOFFSET),
             new Kind("uniqueidentifier", "0E984725-C51C-4BF4-9960-E1C80E27ABA0", microsoft.sql.Types.GUID),
             new Kind("binary(5)", new byte[] {1, 2, 3, 4, 5}, Types.BINARY), new Kind("varbinary(20)", new byte[] {9, 8}, Types.VARBINARY),
             new Kind("varbinary(max)", new byte[9000], Types.LONGVARBINARY));
@@ -223,6 +224,7 @@ public class EncryptedTest {
             case "nchar", "nvarchar" -> s.setNString(at, (String) value);
             case "datetime" -> s.setDateTime(at, (Timestamp) value);
             case "smalldatetime" -> s.setSmallDateTime(at, (Timestamp) value);
+            case "datetimeoffset" -> s.setDateTimeOffset(at, (microsoft.sql.DateTimeOffset) value, 3);
             case "datetime2" -> s.setTimestamp(at, (Timestamp) value);
             case "time" -> s.setTime(at, (Time) value);
             case "date" -> s.setDate(at, (java.sql.Date) value);

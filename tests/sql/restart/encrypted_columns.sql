@@ -9,11 +9,17 @@ create table patients (
   ssn char(11) collate Latin1_General_BIN2 encrypted with (column_encryption_key = cek, encryption_type = deterministic, algorithm = 'AEAD_AES_256_CBC_HMAC_SHA_256') null
 )
 insert patients values (1, null)
+GO
+-- When a key was changed is another time in each run.
+create procedure told @text nvarchar(max), @parameters nvarchar(max) as exec sp_describe_parameter_encryption @text, @parameters
+  with result sets ((at int, in_database int, cek int, version int, changed bit, value varbinary(10), provider sysname, path nvarchar(100), algorithm sysname),
+    (ordinal int, name sysname, algorithm int, type int, key_at int, rules int))
+GO
 backup database shop to disk = 'shop.bak'
 GO
 -- restart:
 use shop
-exec sp_describe_parameter_encryption N'select * from patients where ssn = @ssn', N'@ssn char(11)'
+exec told N'select * from patients where ssn = @ssn', N'@ssn char(11)'
 insert patients values (2, null)
 select id, ssn from patients
 GO
@@ -24,7 +30,7 @@ restore database copied from disk = 'shop.bak'
 GO
 use copied
 select name, encryption_type_desc from sys.columns where object_id = object_id('patients')
-exec sp_describe_parameter_encryption N'select * from patients where ssn = @ssn', N'@ssn char(11)'
+exec told N'select * from patients where ssn = @ssn', N'@ssn char(11)'
 GO
 insert patients values (3, 'plain')
 GO

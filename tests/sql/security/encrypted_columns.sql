@@ -66,10 +66,18 @@ create unique index by_ssn on patients (ssn)
 GO
 create index by_born on patients (born)
 GO
+select column_name, data_type, character_maximum_length from information_schema.columns where table_name = 'patients'
 select name, type_name(user_type_id) as type, max_length, encryption_type, encryption_type_desc, encryption_algorithm_name, column_encryption_key_id, column_encryption_key_database_name
 from sys.columns where object_id = object_id('patients')
 GO
 drop column encryption key cek
+GO
+-- Keys between tables.
+create table sent (ssn char(11) collate Latin1_General_BIN2 encrypted with (column_encryption_key = cek, encryption_type = deterministic, algorithm = 'AEAD_AES_256_CBC_HMAC_SHA_256') primary key)
+create table got (plain char(11) collate Latin1_General_BIN2 references sent)
+GO
+create table got (ssn char(11) collate Latin1_General_BIN2 encrypted with (column_encryption_key = cek, encryption_type = deterministic, algorithm = 'AEAD_AES_256_CBC_HMAC_SHA_256') references sent)
+drop table got, sent
 GO
 -- Plaintexts are refused, NULL is what it is.
 insert patients (id, ssn) values (1, '795-73-9838')
@@ -113,18 +121,22 @@ create database other
 GO
 select ssn into other.dbo.copied from patients
 GO
--- Which parameters a client has to encrypt.
-exec sp_describe_parameter_encryption N'insert patients (id, ssn, name) values (@id, @ssn, @name)', N'@id int, @ssn varchar(8000), @name nvarchar(4000)'
-exec sp_describe_parameter_encryption N'select * from patients where ssn in (@a, @b) and id = @c', N'@a char(11), @b char(11), @c int'
-exec sp_describe_parameter_encryption N'declare @own char(11) set @own = @p update patients set ssn = @own where id = 1', N'@p char(11)'
-exec sp_describe_parameter_encryption N'select @n = name from patients where id = 1', N'@n nvarchar(50) output'
+-- Which parameters a client has to encrypt. When a key was changed is another time in each run.
+create procedure told @text nvarchar(max), @parameters nvarchar(max) as exec sp_describe_parameter_encryption @text, @parameters
+  with result sets ((at int, in_database int, cek int, version int, changed bit, value varbinary(10), provider sysname, path nvarchar(100), algorithm sysname),
+    (ordinal int, name sysname, algorithm int, type int, key_at int, rules int))
+GO
+exec told N'insert patients (id, ssn, name) values (@id, @ssn, @name)', N'@id int, @ssn varchar(8000), @name nvarchar(4000)'
+exec told N'select * from patients where ssn in (@a, @b) and id = @c', N'@a char(11), @b char(11), @c int'
+exec told N'declare @own char(11) set @own = @p update patients set ssn = @own where id = 1', N'@p char(11)'
+exec told N'select @n = name from patients where id = 1', N'@n nvarchar(50) output'
 GO
 create procedure find_patient @ssn char(11), @name nvarchar(50) output as select @name = name from patients where ssn = @ssn
 GO
-exec sp_describe_parameter_encryption N'exec find_patient @ssn = @p, @name = @n output', N'@p char(11), @n nvarchar(50) output'
+exec told N'exec find_patient @ssn = @p, @name = @n output', N'@p char(11), @n nvarchar(50) output'
 select name, encryption_type_desc from sys.parameters where object_id = object_id('find_patient')
 GO
-exec sp_describe_parameter_encryption N'select * from patients where born = @b', N'@b date'
+exec told N'select * from patients where born = @b', N'@b date'
 GO
 exec find_patient '795-73-9838', null
 GO

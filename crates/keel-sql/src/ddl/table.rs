@@ -389,7 +389,6 @@ impl<'a> TableBuilder<'a> {
         if let (true, Some(own)) = (columns.is_empty(), own) {
             let column = &self.table.columns[self.find_column(own)?];
             self.check_key_type(column)?;
-            refuse_randomized_key(&self.table, column)?;
             self.check_key_is_deterministic(column)?;
             return Ok(vec![IndexColumn { column_id: column.column_id, descending: false }]);
         }
@@ -406,12 +405,12 @@ impl<'a> TableBuilder<'a> {
         Ok(key)
     }
 
-    /// Error 1919 for a type that has no order, or whose values are too long for one.
+    /// Error 1919 for a type that has no order, or whose values are too long for one; 33282 for one whose equal values differ.
     fn check_key_type(&self, column: &ColumnDef) -> Result<()> {
-        if column.ty.plain().is_key_type() {
-            return Ok(());
+        if !column.ty.plain().is_key_type() {
+            return Err(errors::column_not_for_key(&column.name, &self.table.name));
         }
-        Err(errors::column_not_for_key(&column.name, &self.table.name))
+        refuse_randomized_key(&self.table, column)
     }
 
     /// Columns of INCLUDE. None may be there twice, or be in the key too.
