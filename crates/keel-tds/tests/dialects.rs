@@ -252,7 +252,7 @@ fn a_bulk_load_is_read_in_its_dialect() {
             row::put_row(out, &columns, &[Data::Int(4), Data::Null]);
             Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out, dialect);
         });
-        let mut reader = BulkReader::new(dialect);
+        let mut reader = BulkReader::new(dialect, false);
         let mut ints = Ints(Vec::new());
         reader.feed(&bytes).unwrap();
         while reader.step(true, &mut ints) == Ok(Step::Row) {}
