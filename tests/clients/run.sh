@@ -54,6 +54,7 @@ run_client() {
       [ -d "$cache/jdbc/lib" ] ||
         mvn -q -B -f "$here/jdbc/pom.xml" dependency:copy-dependencies -DoutputDirectory="$cache/jdbc/lib"
       java -cp "$cache/jdbc/lib/*" "$here/jdbc/ClientTest.java"
+      java -cp "$cache/jdbc/lib/*" "$here/jdbc/EncryptedTest.java"
       # What it says in the length of a session's state, 11 takes for a signed byte.
       [ -d "$cache/jdbc/lib-11" ] ||
         mvn -q -B -f "$here/jdbc/pom.xml" dependency:copy-dependencies -Ddriver=11.2.3.jre11 -DoutputDirectory="$cache/jdbc/lib-11"

@@ -504,6 +504,7 @@ impl Connection for TdsConnection {
                 flags: ColumnFlags::NULLABLE,
                 ty,
                 table: Vec::new(),
+                crypto: None,
                 name: (*name).into(),
             })
             .collect();
@@ -511,7 +512,7 @@ impl Connection for TdsConnection {
         self.client
             .bulk(|out| {
                 if !std::mem::replace(&mut begun, true) {
-                    column::put(out, metadata.iter(), keel_tds::Dialect::default());
+                    column::put(out, metadata.iter(), keel_tds::Dialect::default(), false);
                 }
                 match rows.next() {
                     Some(cells) => {

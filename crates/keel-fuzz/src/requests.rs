@@ -90,14 +90,16 @@ impl RowVisitor for Rows {
 fn bulk(payload: &[u8]) {
     let packet = usize::from(payload.first().copied().unwrap_or(0)) + 1;
     for dialect in DIALECTS {
-        let cut = bulk_rows(payload, packet, dialect);
-        let whole = bulk_rows(payload, payload.len().max(1), dialect);
-        assert_eq!(cut, whole, "cut into packets of {packet} bytes");
+        for encrypts in [false, true] {
+            let cut = bulk_rows(payload, packet, dialect, encrypts);
+            let whole = bulk_rows(payload, payload.len().max(1), dialect, encrypts);
+            assert_eq!(cut, whole, "cut into packets of {packet} bytes");
+        }
     }
 }
 
-fn bulk_rows(payload: &[u8], packet: usize, dialect: Dialect) -> (usize, bool) {
-    let (mut reader, mut rows, mut count) = (BulkReader::new(dialect), Rows::default(), 0);
+fn bulk_rows(payload: &[u8], packet: usize, dialect: Dialect, encrypts: bool) -> (usize, bool) {
+    let (mut reader, mut rows, mut count) = (BulkReader::new(dialect, encrypts), Rows::default(), 0);
     let packets = payload.chunks(packet);
     let last = packets.len();
     for (number, packet) in packets.enumerate() {
@@ -183,11 +185,12 @@ pub(crate) fn result_set(dialect: Dialect) -> Vec<u8> {
             flags: ColumnFlags::NULLABLE,
             ty: told,
             table: Vec::new(),
+            crypto: None,
             name: format!("c{number}"),
         });
     }
     let mut out = Vec::new();
-    column::put(&mut out, columns.iter(), dialect);
+    column::put(&mut out, columns.iter(), dialect, false);
     row::put_row(&mut out, &columns, &row);
     row::put_nbc_row(&mut out, &columns, &row);
     Done { kind: DoneKind::Done, status: DoneStatus::COUNT, command: 0xC1, rows: 2 }.put(&mut out, dialect);

@@ -374,6 +374,8 @@ errors! {
     index_entry_missing(index: i32, table: &str, database: &str) = (8646, 21, 1, "Unable to find index entry in index ID {index}, of table '{table}', in database '{database}'. The indicated index is corrupt or there is a problem with the current update plan. Run DBCC CHECKDB or DBCC CHECKTABLE. If the problem persists, contact product support.");
     /// 40510 family: accepted syntax that this version does not execute
     not_supported(what: &str) = (40517, 16, 1, "Keyword or statement option '{what}' is not supported in this version of Evenkeel.");
+    /// 33299
+    encryption_mismatch(names: &str, scheme: &str, expected: &str) = (33299, 16, 2, "Encryption scheme mismatch for columns/variables {names}. The encryption scheme for the columns/variables is {scheme} and the expression near line '0' expects it to be {expected} (or weaker).");
     /// 451
     column_without_collation(left: &str, right: &str, op: &str, column: usize) = (451, 16, 1, "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {op} operator occurring in SELECT statement column {column}.");
     /// 468

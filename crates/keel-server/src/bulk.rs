@@ -22,6 +22,7 @@ pub(crate) const GIVEN_UP: i32 = 3617;
 pub struct WireBulk<'a> {
     link: &'a Arc<Link>,
     dialect: Dialect,
+    encrypts: bool,
     reader: BulkReader,
     last: bool,
     text: String,
@@ -32,11 +33,12 @@ pub struct WireBulk<'a> {
 impl<'a> WireBulk<'a> {
     /// Over a connection whose next packet has a bulk load header.
     #[must_use]
-    pub fn new(link: &'a Arc<Link>, dialect: Dialect) -> WireBulk<'a> {
+    pub fn new(link: &'a Arc<Link>, dialect: Dialect, encrypts: bool) -> WireBulk<'a> {
         WireBulk {
             link,
             dialect,
-            reader: BulkReader::new(dialect),
+            encrypts,
+            reader: BulkReader::new(dialect, encrypts),
             last: false,
             text: String::new(),
             failed: false,
@@ -73,7 +75,7 @@ impl<'a> WireBulk<'a> {
     /// Reads what the session did not want, so that the next message can be found.
     pub fn drain(&mut self) {
         while !self.last && !self.failed {
-            self.reader = BulkReader::new(self.dialect);
+            self.reader = BulkReader::new(self.dialect, self.encrypts);
             if self.read_packet().is_err() {
                 return;
             }
@@ -107,7 +109,11 @@ impl BulkSource for WireBulk<'_> {
             }
         }
         let columns = self.reader.columns().unwrap_or_default().iter().enumerate();
-        columns.map(|(i, c)| decode::sql_type(&c.ty).ok_or_else(|| bad_type(i + 1))).collect()
+        let ty = |c: &Column| match &c.crypto {
+            Some(crypto) => decode::encrypted_type(&crypto.ty, crypto.kind, crypto.key.as_ref()?.id),
+            None => decode::sql_type(&c.ty),
+        };
+        columns.map(|(i, c)| ty(c).ok_or_else(|| bad_type(i + 1))).collect()
     }
 
     fn next(&mut self, row: &mut dyn BulkRow) -> Result<bool> {

@@ -7,13 +7,18 @@ use keel_sql::{Cell, RpcParam, RpcValue, TvpName};
 use keel_tds::collation::WireCollation;
 use keel_tds::request::rpc::{Parameter, ParameterFlags};
 use keel_tds::request::tvp::TableColumn;
+use keel_tds::token::encryption::KeyId;
 use keel_tds::type_info::{Fixed, MAX, TypeInfo, code};
 use keel_tds::{Data, Dialect, text};
 use keel_types::collation::pages;
 use keel_types::datetime::{DAY_1900, TICKS_PER_DAY, TICKS_PER_MINUTE, from_three_hundredths};
 use keel_types::error::Result;
+use keel_types::ty::encrypted::{Scheme, may_be_encrypted, published_key};
 use keel_types::{Collation, Decimal, Length, SqlError, SqlType, Value};
 use smol_str::SmolStr;
+
+/// Kind of encryption: equal values have different ciphertexts.
+const RANDOMIZED: u8 = 2;
 
 /// A call's parameter as the session takes it.
 pub fn parameter(ordinal: usize, p: Parameter<'_>) -> Result<RpcParam> {
@@ -50,8 +55,20 @@ pub fn parameter(ordinal: usize, p: Parameter<'_>) -> Result<RpcParam> {
         });
     }
     let (ty, v) = value(&p.ty, p.value).ok_or_else(|| bad_parameter(ordinal, &name, &p.ty))?;
+    let ty = match &p.cipher {
+        Some(cipher) => encrypted_type(&cipher.ty, cipher.kind, cipher.key)
+            .ok_or_else(|| bad_parameter(ordinal, &name, &cipher.ty))?,
+        None => ty,
+    };
     let default = p.flags.contains(ParameterFlags::DEFAULT);
     Ok(RpcParam { name, ty, value: if default { RpcValue::Default } else { RpcValue::Scalar(v) }, output })
+}
+
+/// The type of what a client has encrypted; `None` for a key or a type that there is not.
+pub fn encrypted_type(plain: &TypeInfo, kind: u8, key: KeyId) -> Option<SqlType> {
+    let plain = sql_type(plain).filter(|plain| may_be_encrypted(*plain))?;
+    let key = published_key(key.database, i32::try_from(key.id).ok()?)?;
+    Some(Scheme { plain, collation: Collation::default(), randomized: kind == RANDOMIZED, key }.sql_type())
 }
 
 fn small_text(utf16: &[u8]) -> SmolStr {

@@ -6,18 +6,22 @@ use keel_tds::collation::WireCollation;
 use keel_tds::dialect::LOB_BYTES;
 use keel_tds::request::rpc::ParameterFlags;
 use keel_tds::text;
+use keel_tds::token::encryption::{Crypto, Key, KeyId, KeyValue};
 use keel_tds::token::{Column, ColumnFlags};
 use keel_tds::type_info::{Fixed, MAX, TypeInfo, UdtColumn};
 use keel_tds::value::{self, Place};
 use keel_types::cast::{Cast, to_text};
 use keel_types::collation::pages;
 use keel_types::datetime::{DAY_1900, TICKS_PER_DAY, TICKS_PER_MINUTE, to_three_hundredths};
+use keel_types::ty::encrypted::Scheme;
 use keel_types::{Collation, Length, SqlType, Value};
 use smol_str::SmolStr;
 
 /// User type of rowversion columns: the only one clients look at.
 const USER_TYPE_ROWVERSION: u32 = 80;
 const VARIANT_BYTES: u32 = 8009;
+/// Column encryption keys are not changed: what is, is what opens them.
+const COLUMN_KEY_VERSION: u32 = 1;
 /// 1/300 s in a day.
 const THREE_HUNDREDTHS_PER_DAY: i64 = 300 * 86_400;
 
@@ -69,6 +73,7 @@ pub fn wire_type(ty: SqlType, collation: Collation, nullable: bool) -> TypeInfo 
         SqlType::SqlVariant => TypeInfo::Variant(VARIANT_BYTES),
         SqlType::Xml => TypeInfo::Xml(None),
         SqlType::TypedXml(of) => TypeInfo::Xml(keel_sql::sink::xml_collection(of).map(Box::new)),
+        SqlType::Encrypted(e) => wire_type(e.scheme().cipher(), collation, nullable),
         SqlType::HierarchyId => clr_type(ty, "SqlHierarchyId"),
         SqlType::Geometry => clr_type(ty, "SqlGeometry"),
         SqlType::Geography => clr_type(ty, "SqlGeography"),
@@ -101,7 +106,31 @@ pub fn wire_column(meta: &ColumnMeta, dialect: Dialect) -> Column {
         // Drivers want one part at least, and do nothing with it: results do not know their columns' tables.
         table: if ty.is_lob() { vec![String::new()] } else { Vec::new() },
         ty,
+        crypto: meta.ty.scheme().map(|scheme| Box::new(crypto(scheme))),
         name: meta.name.as_str().to_owned(),
+    }
+}
+
+/// What clients that encrypt are told of encrypted values.
+fn crypto(scheme: &Scheme) -> Crypto {
+    let key = &scheme.key;
+    let value = |v: &keel_types::ty::encrypted::KeyValue| KeyValue {
+        encrypted: v.encrypted.to_vec(),
+        provider: v.provider.to_string(),
+        path: v.path.to_string(),
+        algorithm: v.algorithm.to_string(),
+    };
+    let id = KeyId {
+        database: key.database_id,
+        id: key.id.unsigned_abs(),
+        version: COLUMN_KEY_VERSION,
+        metadata_version: key.modified.to_le_bytes(),
+    };
+    Crypto {
+        key: Some(Key { id, values: key.values.iter().map(value).collect() }),
+        user_type: 0,
+        ty: wire_type(scheme.plain, scheme.collation, true),
+        kind: scheme.kind(),
     }
 }
 
@@ -133,9 +162,14 @@ pub fn put_value(out: &mut Vec<u8>, ty: &TypeInfo, v: &Value, dialect: Dialect) 
 }
 
 /// Appends the type and the value of an output parameter or of a function. What the dialect's type cannot hold is cut off.
-pub fn put_returned(out: &mut Vec<u8>, ty: SqlType, v: &Value, dialect: Dialect) {
+/// Of an encrypted one a client that encrypts is told how.
+pub fn put_returned(out: &mut Vec<u8>, ty: SqlType, v: &Value, (dialect, encrypts): (Dialect, bool)) {
+    let crypto = ty.scheme().filter(|_| encrypts).map(|scheme| Crypto { key: None, ..crypto(scheme) });
     let ty = dialect.returned_type(wire_type(ty, Collation::default(), true));
     ty.encode(out, dialect);
+    if let Some(crypto) = crypto {
+        crypto.put(out, &[], dialect);
+    }
     match &ty {
         TypeInfo::VarChar(most, _) | TypeInfo::NVarChar(most, _) | TypeInfo::VarBinary(most)
             if *most != MAX && !v.is_null() =>

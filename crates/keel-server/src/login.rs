@@ -35,6 +35,8 @@ pub struct LoggedIn {
     pub outbox: Outbox,
     /// What its client understands.
     pub dialect: Dialect,
+    /// Whether it wants to know how columns are encrypted.
+    pub encrypts: bool,
     /// Login name, for the log.
     pub user: String,
     /// What the client keeps of the session, if it asked to be told.
@@ -133,11 +135,11 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
     let version = Login::version(message.payload())?;
     let server = shared.backend.server_name();
     let Some(dialect) = Dialect::of_version(version) else {
-        let speaker = Speaker { server, dialect: Dialect::V7_0 };
+        let speaker = Speaker { server, dialect: Dialect::V7_0, encrypts: false };
         refuse(&too_old(), speaker, &mut wire, &mut outbox, link)?;
         return Err(DecodeError::Unsupported { what: "version of TDS", code: version }.into());
     };
-    let speaker = Speaker { server, dialect };
+    let speaker = Speaker { server, dialect, encrypts: false };
     if plan == EncryptionPlan::Refused {
         refuse(&unencrypted(), speaker, &mut wire, &mut outbox, link)?;
         return Err(Refused::Told);
@@ -170,7 +172,8 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
             }
             wire.message_bytes_max = MESSAGE_BYTES_MAX;
             link.set_session(session.cancel(), session.killed());
-            Ok(LoggedIn { session, outbox, dialect, user: login.user_name, known })
+            let encrypts = login.features.iter().any(|f| f.id == features::id::COLUMN_ENCRYPTION);
+            Ok(LoggedIn { session, outbox, dialect, encrypts, user: login.user_name, known })
         }
         Err(errors) => {
             for error in &errors {

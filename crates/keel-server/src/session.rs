@@ -142,8 +142,8 @@ struct Outcome {
 
 impl<'a> Connection<'a> {
     fn new(shared: &'a Arc<Shared>, link: &'a Arc<Link>, logged_in: LoggedIn) -> Connection<'a> {
-        let LoggedIn { session, outbox, known, dialect, .. } = logged_in;
-        let speaker = Speaker { server: shared.backend.server_name(), dialect };
+        let LoggedIn { session, outbox, known, dialect, encrypts, .. } = logged_in;
+        let speaker = Speaker { server: shared.backend.server_name(), dialect, encrypts };
         let settler = session.settler();
         Connection {
             shared,
@@ -307,7 +307,7 @@ impl<'a> Connection<'a> {
         let mut failed = false;
         let outcome = self.guarded(|c| {
             let Connection { link, session, settler, speaker, outbox, columns, .. } = c;
-            let mut rows = WireBulk::new(link, speaker.dialect);
+            let mut rows = WireBulk::new(link, speaker.dialect, speaker.encrypts);
             let mut sink = TdsSink::new(link, settler, outbox, columns, *speaker);
             if session.bulk_target().is_some() {
                 session.bulk_load(&mut rows, &mut sink);

@@ -10,7 +10,9 @@ use keel_sql::sink::{ColumnMeta, ColumnOrigin, DoneInfo, DoneKind, EnvChange, Re
 use keel_tds::Dialect;
 use keel_tds::outbox::Outbox;
 use keel_tds::token::done::{Done, DoneKind as TokenKind, DoneStatus};
-use keel_tds::token::{self, Column, EnvChange as EnvToken, column, message, misc, return_value};
+use keel_tds::token::{
+    self, Column, ColumnFlags, EnvChange as EnvToken, column, message, misc, return_value,
+};
 use keel_tds::wire::WireError;
 use keel_types::{SqlError, SqlType, Value};
 
@@ -30,6 +32,8 @@ pub struct Speaker<'a> {
     pub server: &'a str,
     /// What the client understands.
     pub dialect: Dialect,
+    /// Whether the client wants to know how columns are encrypted.
+    pub encrypts: bool,
 }
 
 impl Speaker<'_> {
@@ -157,10 +161,12 @@ impl<'a> TdsSink<'a> {
     }
 
     fn return_value(&mut self, ordinal: u16, name: &str, status: u8, (ty, value): (&SqlType, &Value)) {
-        let dialect = self.speaker.dialect;
+        let Speaker { dialect, encrypts, .. } = self.speaker;
         let out = self.payload();
-        return_value::put_head(out, ordinal, name, status, dialect);
-        encode::put_returned(out, *ty, value, dialect);
+        let encrypted = encrypts && ty.is_encrypted();
+        let flags = ColumnFlags::empty().with_if(ColumnFlags::ENCRYPTED, encrypted);
+        return_value::put_head(out, ordinal, name, status, flags, dialect);
+        encode::put_returned(out, *ty, value, (dialect, encrypts));
     }
 
     /// Sends whole packets.
@@ -201,7 +207,7 @@ impl ResultSink for TdsSink<'_> {
         if self.columns_known {
             column::put_none(self.outbox.payload());
         } else {
-            column::put(self.outbox.payload(), self.columns.iter(), dialect);
+            column::put(self.outbox.payload(), self.columns.iter(), dialect, self.speaker.encrypts);
         }
     }
 
@@ -372,7 +378,7 @@ mod tests {
     /// The byte of the class in the token of a message: after token, length, number and state.
     fn class(severity: u8) -> (u8, u8) {
         let mut out = Vec::new();
-        let speaker = Speaker { server: "server", dialect: Dialect::default() };
+        let speaker = Speaker { server: "server", dialect: Dialect::default(), encrypts: false };
         speaker.put_message(&mut out, &SqlError::new(50000, severity, 1, "text"));
         (out[0], out[8])
     }

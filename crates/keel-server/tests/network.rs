@@ -366,13 +366,19 @@ fn bulk_loads_stream() {
 fn bulk_load(mut client: Client<TcpStream>, dialect: Dialect) {
     client.batch("INSERT BULK t").unwrap();
     tokens(&mut client);
-    let column =
-        |ty| Column { user_type: 0, flags: ColumnFlags::NULLABLE, ty, table: Vec::new(), name: "c".into() };
+    let column = |ty| Column {
+        user_type: 0,
+        flags: ColumnFlags::NULLABLE,
+        ty,
+        table: Vec::new(),
+        crypto: None,
+        name: "c".into(),
+    };
     let text = dialect.column_type(TypeInfo::NVarChar(MAX, WireCollation::LATIN1_CI_AS));
     let columns = [column(TypeInfo::IntN(4)), column(text)];
     client
         .bulk(|out| {
-            column::put(out, columns.iter(), dialect);
+            column::put(out, columns.iter(), dialect, false);
             for i in 0..5000 {
                 let text = [b'x', 0].repeat(usize::try_from(i % 50).unwrap());
                 row::put_row(out, &columns, &[Data::Int(i), Data::NChar(text.into())]);

@@ -47,6 +47,8 @@ pub struct BatchKey {
     pub switches: u32,
     /// EXEC('…') and sp_executesql rather than a client's batch.
     pub dynamic: bool,
+    /// What is known of encrypted columns ([`crate::column_keys`]): which variables are encrypted depends on it.
+    pub encryption: u64,
 }
 
 /// A batch weighs what it takes of memory, bytes.
@@ -60,7 +62,8 @@ impl quick_cache::Weighter<BatchKey, Arc<Program>> for Bytes {
 }
 
 type Batches = Cache<BatchKey, Arc<Program>, Bytes, foldhash::fast::RandomState>;
-type Modules = HashMap<(DatabaseId, ObjectId), (Arc<ModuleDef>, Arc<Program>), foldhash::fast::RandomState>;
+type Modules =
+    HashMap<(DatabaseId, ObjectId), (Arc<ModuleDef>, u64, Arc<Program>), foldhash::fast::RandomState>;
 
 /// Programs by text and by module.
 pub struct ProgramCache {
@@ -121,17 +124,29 @@ impl ProgramCache {
         }
     }
 
-    /// A module's program, if it is still that definition's.
-    pub fn module(&self, database: DatabaseId, module: &Arc<ModuleDef>) -> Option<Arc<Program>> {
+    /// A module's program, if it is still that definition's, and was made with what is known of encrypted columns.
+    pub fn module(
+        &self,
+        database: DatabaseId,
+        module: &Arc<ModuleDef>,
+        encryption: u64,
+    ) -> Option<Arc<Program>> {
         let modules = self.modules.read();
-        let (definition, program) = modules.get(&(database, module.object_id))?;
-        Arc::ptr_eq(definition, module).then(|| Arc::clone(program))
+        let (definition, known, program) = modules.get(&(database, module.object_id))?;
+        (Arc::ptr_eq(definition, module) && *known == encryption).then(|| Arc::clone(program))
     }
 
     /// Keeps a module's program.
-    pub fn keep_module(&self, database: DatabaseId, module: &Arc<ModuleDef>, program: Arc<Program>) {
+    pub fn keep_module(
+        &self,
+        database: DatabaseId,
+        module: &Arc<ModuleDef>,
+        encryption: u64,
+        program: Arc<Program>,
+    ) {
         self.compiled_modules.fetch_add(1, Ordering::Relaxed);
-        self.modules.write().insert((database, module.object_id), (Arc::clone(module), program));
+        let kept = (Arc::clone(module), encryption, program);
+        self.modules.write().insert((database, module.object_id), kept);
     }
 
     /// DBCC FREEPROCCACHE
@@ -158,7 +173,7 @@ impl ProgramCache {
     pub fn all(&self) -> Vec<Arc<Program>> {
         let mut all: Vec<_> = self.batches.iter().map(|(_, program)| program).collect();
         all.sort_by_key(|p| p.id);
-        let mut modules: Vec<_> = self.modules.read().values().map(|(_, p)| Arc::clone(p)).collect();
+        let mut modules: Vec<_> = self.modules.read().values().map(|(_, _, p)| Arc::clone(p)).collect();
         modules.sort_by_key(|p| p.id);
         all.extend(modules);
         all
@@ -178,7 +193,15 @@ mod tests {
 
     fn key(text: String) -> BatchKey {
         let (parameters, database) = ("".into(), DatabaseId(5));
-        BatchKey { text: text.into(), parameters, database, schema: 1, switches: 0, dynamic: false }
+        BatchKey {
+            text: text.into(),
+            parameters,
+            database,
+            schema: 1,
+            switches: 0,
+            dynamic: false,
+            encryption: 0,
+        }
     }
 
     fn program(key: &BatchKey) -> Arc<Program> {

@@ -154,7 +154,13 @@ fn lower(info: &Info, sql: &str, parameters: &[ast::Parameter]) -> Result<Arc<Pr
     let identity =
         ModuleIdentity { database, object_id: 0, schema_id, name: None, kind: ProgramKind::Dynamic };
     let scope = Scope::bare(info, database);
-    lower_batch(identity, sql.into(), &batch, parameters, options, &scope).map(Arc::new)
+    let program = lower_batch(identity, sql.into(), &batch, parameters, options, &scope)?;
+    Ok(Arc::new(crate::column_keys::deduce::settled(info, program)))
+}
+
+/// The program of a text with declared parameters.
+pub(crate) fn program_of(info: &Info, sql: &str, declarations: &str) -> Result<Arc<Program>> {
+    lower(info, sql, &parameters(declarations)?)
 }
 
 fn first_of(info: &Info, program: &Arc<Program>, depth: u32) -> Result<Option<ResultSet>> {
@@ -231,7 +237,11 @@ fn called(
 }
 
 /// The procedure of that name; `None` for those of the system.
-fn procedure(info: &Info, program: &Program, name: &ast::ObjectName) -> Result<Option<Arc<Program>>> {
+pub(crate) fn procedure(
+    info: &Info,
+    program: &Program,
+    name: &ast::ObjectName,
+) -> Result<Option<Arc<Program>>> {
     if crate::procs::find(name).is_some() {
         return Ok(None);
     }
@@ -362,6 +372,7 @@ fn tds_type(ty: SqlType, nullable: bool) -> (i32, i32) {
         SqlType::NText => (ty.system_type_id().into(), i32::MAX - 1),
         SqlType::Xml | SqlType::TypedXml(_) => (241, 8_100),
         SqlType::SqlVariant => (98, 8_009),
+        SqlType::Encrypted(e) => tds_type(e.scheme().cipher(), nullable),
         _ => (ty.system_type_id().into(), length),
     }
 }
@@ -468,32 +479,44 @@ fn formal_names(statements: &[ast::Statement], at: &mut HashSet<u32>) {
 
 fn deduce(info: &Info, program: &Arc<Program>, at: &Instruction, wanted: &mut [Undeclared]) -> Result<()> {
     match &at.op {
-        Op::Call(call) => return deduce_call(info, program, call, wanted),
+        Op::Call(call) => deduce_call(info, program, call, wanted),
+        _ => note(wanted, deduced(info, program, at)),
+    }
+}
+
+/// What a statement that is no call tells of the types of variables; of an assignment also the type of its value.
+pub(crate) fn deduced(
+    info: &Info,
+    program: &Arc<Program>,
+    at: &Instruction,
+) -> (Result<Option<SqlType>>, Vec<(usize, SqlType)>) {
+    let tables = FrameTables::default();
+    let scope = Scope::new(info, program, &tables);
+    match &at.op {
         Op::Select { query: unit, .. } | Op::Dml { statement: unit, .. } => {
-            note(wanted, keel_query::deduced(|| described(info, program, at, unit)))?;
+            keel_query::deduced(|| described(info, program, at, unit).map(|_| None))
         }
         Op::SelectInto(into) => {
-            let (select, _) = &**into;
-            let tables = FrameTables::default();
-            let scope = Scope::new(info, program, &tables);
-            note(wanted, keel_query::deduced(|| keel_query::compile_select(&scope, select)))?;
+            keel_query::deduced(|| keel_query::compile_select(&scope, &into.0).map(|_| None))
         }
         Op::Assign { value: unit, .. }
         | Op::JumpUnless { condition: unit, .. }
         | Op::Print(unit)
-        | Op::Return(Some(unit)) => {
-            let tables = FrameTables::default();
-            let scope = Scope::new(info, program, &tables);
-            let compile = || match &unit.source {
-                UnitSource::Expr(e, ty) => keel_query::compile_expr(&scope, e, *ty).map(drop),
-                UnitSource::Condition(e) => keel_query::compile_condition(&scope, e).map(drop),
-                UnitSource::Statement(_) => Ok(()),
-            };
-            note(wanted, keel_query::deduced(compile))?;
-        }
-        _ => {}
+        | Op::Return(Some(unit)) => keel_query::deduced(|| match &unit.source {
+            UnitSource::Expr(e, ty) => {
+                let to = ty.filter(|_| !matches!(at.op, Op::Assign { .. }) || is_plain(&scope, e));
+                keel_query::compile_expr(&scope, e, to).map(|code| Some(code.ty()))
+            }
+            UnitSource::Condition(e) => keel_query::compile_condition(&scope, e).map(|_| None),
+            UnitSource::Statement(_) => Ok(None),
+        }),
+        _ => (Ok(None), Vec::new()),
     }
-    Ok(())
+}
+
+/// Whether a value is not encrypted, so that it converts to what it is assigned to.
+fn is_plain(scope: &Scope<'_>, e: &ast::Expr) -> bool {
+    !keel_query::compile_expr(scope, e, None).is_ok_and(|code| code.ty().is_encrypted())
 }
 
 fn note<T>(wanted: &mut [Undeclared], (outcome, notes): (Result<T>, Vec<(usize, SqlType)>)) -> Result<()> {

@@ -33,6 +33,7 @@
 //! | [`governor`] | what requests may use: resource pools, workload groups, who waits |
 //! | [`distributed`] | transactions that somebody else decides about: over several databases, XA's branches |
 //! | [`linked`] | other servers by name: their tables, queries and procedures, transactions that reach them |
+//! | [`column_keys`] | Always Encrypted: keys of columns, which variables are encrypted |
 //! | [`keys`] | keys and certificates of a database, what is encrypted and signed with them |
 //! | [`hadr`] | availability groups: statements, rules, what views show |
 //! | [`sink`] | what a client is told |
@@ -54,6 +55,7 @@ pub mod capture;
 pub mod catalog;
 pub mod change_cleanup;
 pub mod clock;
+pub mod column_keys;
 pub mod config;
 pub mod convert;
 pub mod cursor;

@@ -1,6 +1,7 @@
 //! Procedures, functions and triggers: from stored text to programs, and running them inside statements. Which triggers
 //! run, and when: [`crate::triggers`].
 
+use crate::column_keys::deduce;
 use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::lower::TextOptions;
@@ -55,13 +56,14 @@ pub fn options(module: &ModuleDef) -> ast::ModuleOptions {
 
 /// The program of a module, from the cache when it is there.
 pub fn program(info: &Info, entry: &Arc<DatabaseEntry>, module: &Arc<ModuleDef>) -> Result<Arc<Program>> {
-    if let Some(program) = info.engine.programs.module(entry.id, module) {
+    let encryption = deduce::version(info, entry);
+    if let Some(program) = info.engine.programs.module(entry.id, module, encryption) {
         return Ok(program);
     }
-    let program = Arc::new(lower(info, entry.id, module)?);
+    let program = Arc::new(deduce::settled(info, lower(info, entry.id, module)?));
     // What a schema collection holds may be more next time.
-    if !names_schemas(&program) {
-        info.engine.programs.keep_module(entry.id, module, Arc::clone(&program));
+    if !names_schemas(&program) && !deduce::is_under_way() {
+        info.engine.programs.keep_module(entry.id, module, encryption, Arc::clone(&program));
     }
     Ok(program)
 }

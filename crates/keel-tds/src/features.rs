@@ -75,12 +75,16 @@ pub fn encode(out: &mut Vec<u8>, features: &[Feature]) {
     out.push(TERMINATOR);
 }
 
-/// What this server acknowledges of what was asked: UTF-8, and session recovery if `states` are given, those of a new session.
+/// Version of column encryption that is spoken: without enclaves.
+const COLUMN_ENCRYPTION_VERSION: u8 = 1;
+
+/// What this server acknowledges of what was asked: UTF-8, column encryption, and session recovery if `states` are given, those of a new session.
 /// Everything else is declined by silence.
 #[must_use]
 pub fn acknowledge(asked: &[Feature], states: Option<&[(u8, &[u8])]>) -> Vec<Feature> {
     let data = |id| match (id, states) {
         (id::UTF8_SUPPORT, _) => Some(vec![1]),
+        (id::COLUMN_ENCRYPTION, _) => Some(vec![COLUMN_ENCRYPTION_VERSION]),
         (id::SESSION_RECOVERY, Some(states)) => {
             let mut data = Vec::new();
             crate::recovery::put_states(&mut data, states);

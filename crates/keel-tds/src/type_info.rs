@@ -194,7 +194,7 @@ impl TypeInfo {
     ///
     /// Valid when: (1) the type code is known, (2) lengths are among those the type allows, (3) precision is 1..=38 and
     /// scale not above it, (4) the scale of a time is 0..=7. Microsoft's JDBC driver says 0 for the length of a uniqueidentifier
-    /// and for the precision of a decimal column when there are only NULLs.
+    /// and for the precision of a decimal column when there are only NULLs, and 1 for the length of an encrypted uniqueidentifier that is NULL.
     pub fn decode(r: &mut Reader<'_>, dialect: Dialect) -> Result<TypeInfo> {
         let type_code = r.u8()?;
         Ok(match type_code {
@@ -210,7 +210,7 @@ impl TypeInfo {
             code::MONEY => TypeInfo::Fixed(Fixed::Money8),
             code::DATETIM4 => TypeInfo::Fixed(Fixed::DateTime4),
             code::DATETIME => TypeInfo::Fixed(Fixed::DateTime8),
-            code::GUID => one_of(r, &[0, 16]).map(|_| TypeInfo::Guid)?,
+            code::GUID => one_of(r, &[0, 1, 16]).map(|_| TypeInfo::Guid)?,
             code::INTN => TypeInfo::IntN(one_of(r, &[1, 2, 4, 8])?),
             code::BITN => one_of(r, &[1]).map(|_| TypeInfo::BitN)?,
             code::FLTN => TypeInfo::FloatN(one_of(r, &[4, 8])?),

@@ -25,7 +25,7 @@ fn said(put: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 
 fn column(ty: TypeInfo, table: &[&str]) -> Column {
     let table = table.iter().map(|part| (*part).to_owned()).collect();
-    Column { user_type: 80, flags: ColumnFlags::NULLABLE, ty, table, name: "c".into() }
+    Column { user_type: 80, flags: ColumnFlags::NULLABLE, ty, table, crypto: None, name: "c".into() }
 }
 
 #[test]
@@ -74,10 +74,10 @@ fn lines_have_two_bytes_before_7_2() {
 #[test]
 fn user_types_have_two_bytes_before_7_2() {
     let columns = [column(TypeInfo::VarBinary(8), &[])];
-    let bytes = said(|out| column::put(out, columns.iter(), V7_1));
+    let bytes = said(|out| column::put(out, columns.iter(), V7_1, false));
     assert_eq!(bytes, [0x81, 1, 0, 80, 0, 1, 0, 0xA5, 8, 0, 1, b'c', 0]);
     assert_eq!(TokenReader::new(V7_1).next(&bytes).unwrap().0, Token::Columns(columns.to_vec()));
-    let bytes = said(|out| column::put(out, columns.iter(), V7_2));
+    let bytes = said(|out| column::put(out, columns.iter(), V7_2, false));
     assert_eq!(bytes, [0x81, 1, 0, 80, 0, 0, 0, 1, 0, 0xA5, 8, 0, 1, b'c', 0]);
 
     let value =
@@ -90,12 +90,12 @@ fn user_types_have_two_bytes_before_7_2() {
 #[test]
 fn a_column_of_text_names_its_table_in_one_piece_before_7_2() {
     let columns = [column(TypeInfo::Image(5), &["dbo", "t"])];
-    let bytes = said(|out| column::put(out, columns.iter(), V7_1Revision1));
+    let bytes = said(|out| column::put(out, columns.iter(), V7_1Revision1, false));
     let table = [5, 0, b'd', 0, b'b', 0, b'o', 0, b'.', 0, b't', 0];
     assert_eq!(bytes[7..], [&[0x22, 5, 0, 0, 0][..], &table, &[1, b'c', 0]].concat());
     let read = TokenReader::new(V7_1).next(&bytes).unwrap().0;
     assert_eq!(read, Token::Columns(vec![column(TypeInfo::Image(5), &["dbo.t"])]));
-    let bytes = said(|out| column::put(out, columns.iter(), V7_2));
+    let bytes = said(|out| column::put(out, columns.iter(), V7_2, false));
     let table = [2, 3, 0, b'd', 0, b'b', 0, b'o', 0, 1, 0, b't', 0];
     assert_eq!(bytes[9..], [&[0x22, 5, 0, 0, 0][..], &table, &[1, b'c', 0]].concat());
 }
@@ -247,12 +247,12 @@ fn a_bulk_load_is_read_in_its_dialect() {
     for dialect in Dialect::ALL {
         let columns = [column(TypeInfo::IntN(4), &[]), column(TypeInfo::NText(16, LATIN1), &["t"])];
         let bytes = said(|out| {
-            column::put(out, columns.iter(), dialect);
+            column::put(out, columns.iter(), dialect, false);
             row::put_row(out, &columns, &[Data::Int(3), Data::NChar(vec![b'x', 0].into())]);
             row::put_row(out, &columns, &[Data::Int(4), Data::Null]);
             Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out, dialect);
         });
-        let mut reader = BulkReader::new(dialect);
+        let mut reader = BulkReader::new(dialect, false);
         let mut ints = Ints(Vec::new());
         reader.feed(&bytes).unwrap();
         while reader.step(true, &mut ints) == Ok(Step::Row) {}

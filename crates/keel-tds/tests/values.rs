@@ -100,7 +100,7 @@ fn nullable() -> BoxedStrategy<(TypeInfo, Data<'static>)> {
 
 fn column(i: usize, ty: TypeInfo) -> Column {
     let table = if ty.is_lob() { vec!["dbo".into(), "t".into()] } else { Vec::new() };
-    Column { user_type: 0, flags: ColumnFlags::NULLABLE, ty, table, name: format!("c{i}") }
+    Column { user_type: 0, flags: ColumnFlags::NULLABLE, ty, table, crypto: None, name: format!("c{i}") }
 }
 
 /// The values of a row; the last attempt at it counts.
@@ -153,7 +153,7 @@ proptest! {
         let (types, values): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
         let columns: Vec<Column> = types.into_iter().enumerate().map(|(i, ty)| column(i, ty)).collect();
         let mut out = Vec::new();
-        column::put(&mut out, columns.iter(), Dialect::default());
+        column::put(&mut out, columns.iter(), Dialect::default(), false);
         if nbc { row::put_nbc_row(&mut out, &columns, &values) } else { row::put_row(&mut out, &columns, &values) }
         let mut reader = TokenReader::new(Dialect::default());
         let (first, n) = reader.next(&out).expect("columns");
@@ -172,12 +172,12 @@ proptest! {
         let (types, values): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
         let columns: Vec<Column> = types.into_iter().enumerate().map(|(i, ty)| column(i, ty)).collect();
         let mut out = Vec::new();
-        column::put(&mut out, columns.iter(), Dialect::default());
+        column::put(&mut out, columns.iter(), Dialect::default(), false);
         for _ in 0..rows {
             row::put_row(&mut out, &columns, &values);
         }
         Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(&mut out, Dialect::default());
-        let mut bulk = BulkReader::new(Dialect::default());
+        let mut bulk = BulkReader::new(Dialect::default(), false);
         let mut seen = 0;
         let mut pieces = out.chunks(piece).peekable();
         while let Some(p) = pieces.next() {
@@ -223,7 +223,7 @@ proptest! {
                 while let Some(Ok(_)) = calls.next_call(Vec::new()) {}
             }
             let _ = request::TransactionRequest::decode(&bytes, dialect);
-            let mut bulk = BulkReader::new(dialect);
+            let mut bulk = BulkReader::new(dialect, false);
             if bulk.feed(&bytes).is_ok() {
                 while let Ok(Step::Row) = bulk.step(true, &mut Collected::default()) {}
             }
@@ -237,7 +237,7 @@ proptest! {
         let columns: Vec<Column> = types.into_iter().enumerate().map(|(i, ty)| column(i, ty)).collect();
         for dialect in Dialect::ALL {
             let mut out = Vec::new();
-            column::put(&mut out, columns.iter(), dialect);
+            column::put(&mut out, columns.iter(), dialect, false);
             row::put_row(&mut out, &columns, &values);
             let at = at % out.len();
             out[at] = to;

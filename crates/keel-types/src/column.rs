@@ -16,6 +16,7 @@
 //! | (n)char | UTF-8 without trailing blanks; padded again when read |
 //! | (n)varchar, (n)text, xml | UTF-8 |
 //! | binary, varbinary, image, rowversion, hierarchyid, geometry, geography | as is |
+//! | encrypted by clients | the ciphertext as is |
 //! | uniqueidentifier | 16 bytes in wire order |
 //! | sql_variant | descriptor (see `variant`), then the base type's bytes |
 //!
@@ -106,7 +107,7 @@ fn decode_rare(bytes: &[u8], ty: &SqlType) -> Value {
             Value::DateTimeOffset(get_i64(rest).saturating_mul(unit(s)).clamp(0, MAX_TICKS), offset)
         }
         T::Binary(_) | T::VarBinary(_) | T::Image | T::RowVersion => Value::Bytes(Arc::from(bytes)),
-        T::HierarchyId | T::Geometry | T::Geography => Value::Bytes(Arc::from(bytes)),
+        T::HierarchyId | T::Geometry | T::Geography | T::Encrypted(_) => Value::Bytes(Arc::from(bytes)),
         T::UniqueIdentifier => Value::Guid(array(bytes)),
         T::SqlVariant => match get_descriptor(bytes) {
             Some((base, rest)) => Value::Variant(Arc::new((base, decode(rest, &base)))),

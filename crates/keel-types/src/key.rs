@@ -175,7 +175,7 @@ pub(crate) fn variant_rank(base: SqlType) -> u8 {
         Family::Time => 6,
         Family::Date | Family::DateTime | Family::DateTime2 => 7,
         Family::DateTimeOffset => 8,
-        Family::Null | Family::Variant | Family::Clr => 0,
+        Family::Null | Family::Variant | Family::Clr | Family::Encrypted => 0,
     }
 }
 

@@ -116,6 +116,7 @@ pub fn value_of(ty: SqlType) -> BoxedStrategy<Value> {
         }
         T::HierarchyId => proptest::collection::vec(-100i64..6000, 0..4).prop_map(path).boxed(),
         T::Geometry | T::Geography => Just(Value::bytes(*b"\x10\xE6\0\0\x01\x0C0123456789ABCDEF")).boxed(),
+        T::Encrypted(_) => binary(65, 65),
         T::Null => Just(Value::Null).boxed(),
     }
 }

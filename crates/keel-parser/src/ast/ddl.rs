@@ -1,8 +1,8 @@
 //! Data definition: databases, schemas, tables, indexes, modules, types, sequences, synonyms.
 
 use super::{
-    Declaration, Expr, Ident, Literal, ModuleQuery, ObjectName, Opt, Principal, Span, Statement, TypeName,
-    Variable,
+    Declaration, Expr, Ident, Literal, ModuleQuery, ObjectName, Opt, OptValue, Principal, Span, Statement,
+    TypeName, Variable,
 };
 use smol_str::SmolStr;
 
@@ -318,6 +318,8 @@ pub enum AlterColumn {
     Type {
         ty: TypeName,
         collation: Option<Ident>,
+        /// What stands in ENCRYPTED WITH.
+        encrypted: Option<OptValue>,
         /// The function of MASKED WITH.
         mask: Option<SmolStr>,
         nullable: Option<bool>,
@@ -657,6 +659,8 @@ pub enum DropClass {
     MasterKey,
     AsymmetricKey,
     SymmetricKey,
+    ColumnMasterKey,
+    ColumnEncryptionKey,
     Endpoint,
     AvailabilityGroup,
     SecurityPolicy,

@@ -2,6 +2,7 @@
 
 use super::{Ident, Opt, OptValue};
 use smol_str::SmolStr;
+use std::sync::Arc;
 
 /// A statement about keys. Their DROPs are [`super::Drop`]s.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +32,30 @@ pub enum KeyStatement {
     },
     CloseSymmetricKey(Ident),
     CloseAllSymmetricKeys,
+    /// `CREATE COLUMN MASTER KEY name WITH ( KEY_STORE_PROVIDER_NAME = …, KEY_PATH = … )`
+    CreateColumnMasterKey {
+        name: Ident,
+        options: Vec<Opt>,
+    },
+    /// `CREATE COLUMN ENCRYPTION KEY name WITH VALUES ( … ), …`
+    CreateColumnEncryptionKey {
+        name: Ident,
+        values: Vec<ColumnKeyValue>,
+    },
+    /// `ALTER COLUMN ENCRYPTION KEY name ADD | DROP VALUE ( … )`
+    AlterColumnEncryptionKey {
+        name: Ident,
+        add: bool,
+        value: ColumnKeyValue,
+    },
+}
+
+/// `( COLUMN_MASTER_KEY = key, ALGORITHM = '…', ENCRYPTED_VALUE = 0x… )`
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnKeyValue {
+    pub master: Ident,
+    pub algorithm: Option<SmolStr>,
+    pub encrypted: Option<Arc<[u8]>>,
 }
 
 /// CREATE, ALTER and DROP of CREDENTIAL and of DATABASE SCOPED CREDENTIAL

@@ -1,10 +1,10 @@
-//! Master keys, certificates, asymmetric and symmetric keys, credentials.
+//! Master keys, certificates, asymmetric and symmetric keys, keys of encrypted columns, credentials.
 
 use super::Parser;
 use crate::ast::{
-    BackupCertificate, CreateAsymmetricKey, CreateCertificate, CreateSymmetricKey, CredentialAction,
-    CredentialOptions, CredentialStatement, KeyChange, KeyStatement, Literal, MasterKey, Opt, OptValue,
-    Protector, StatementKind,
+    BackupCertificate, ColumnKeyValue, CreateAsymmetricKey, CreateCertificate, CreateSymmetricKey,
+    CredentialAction, CredentialOptions, CredentialStatement, KeyChange, KeyStatement, Literal, MasterKey,
+    Opt, OptValue, Protector, StatementKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -38,6 +38,12 @@ impl Parser<'_> {
         } else if self.at_words(&["SYMMETRIC", "KEY"]) {
             self.at += 2;
             self.symmetric_key(verb)?
+        } else if verb == "CREATE" && self.eat_words(&["COLUMN", "MASTER", "KEY"]) {
+            let name = self.ident()?;
+            self.expect_kw(Kw::WITH)?;
+            Key::CreateColumnMasterKey { name, options: self.options_in_parentheses()? }
+        } else if matches!(verb, "CREATE" | "ALTER") && self.eat_words(&["COLUMN", "ENCRYPTION", "KEY"]) {
+            self.column_encryption_key(verb)?
         } else if verb == "CLOSE" && self.eat_words(&["ALL", "SYMMETRIC", "KEYS"]) {
             Key::CloseAllSymmetricKeys
         } else {
@@ -212,6 +218,53 @@ impl Parser<'_> {
             }
         }
         Ok(BackupCertificate { name, file, private_key })
+    }
+
+    // ---- column encryption keys ----
+
+    /// Behind a verb and COLUMN ENCRYPTION KEY.
+    fn column_encryption_key(&mut self, verb: &str) -> Result<KeyStatement> {
+        let name = self.ident()?;
+        if verb == "CREATE" {
+            self.expect_words(&["WITH", "VALUES"])?;
+            return Ok(Key::CreateColumnEncryptionKey { name, values: self.list(Self::column_key_value)? });
+        }
+        let add = self.eat_kw(Kw::ADD);
+        if !add {
+            self.expect_kw(Kw::DROP)?;
+        }
+        self.expect_word("VALUE")?;
+        let at = self.at;
+        let value = self.column_key_value()?;
+        if add != value.encrypted.is_some() {
+            return Err(self.unexpected_at(at));
+        }
+        Ok(Key::AlterColumnEncryptionKey { name, add, value })
+    }
+
+    fn column_key_value(&mut self) -> Result<ColumnKeyValue> {
+        let at = self.at;
+        let (mut master, mut algorithm, mut encrypted) = (None, None, None);
+        self.parenthesized_list(|p| {
+            let at = p.at;
+            let name = p.upper_word()?;
+            p.expect(Tok::Eq)?;
+            match name.as_str() {
+                "COLUMN_MASTER_KEY" => master = Some(p.ident()?),
+                "ALGORITHM" => algorithm = Some(p.string()?),
+                "ENCRYPTED_VALUE" => match p.literal()? {
+                    Some(Literal::Binary(bytes)) => encrypted = Some(bytes),
+                    _ => return Err(p.unexpected_at(p.at - 1)),
+                },
+                _ => return Err(p.unexpected_at(at)),
+            }
+            Ok(())
+        })?;
+        let master = master.ok_or_else(|| self.unexpected_at(at))?;
+        if encrypted.is_some() != algorithm.is_some() {
+            return Err(self.unexpected_at(at));
+        }
+        Ok(ColumnKeyValue { master, algorithm, encrypted })
     }
 
     // ---- asymmetric and symmetric keys ----

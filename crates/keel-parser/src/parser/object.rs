@@ -357,6 +357,12 @@ impl Parser<'_> {
         if self.eat_words(&["MASTER", "KEY"]) {
             return Some(DropClass::MasterKey);
         }
+        if self.eat_words(&["COLUMN", "MASTER", "KEY"]) {
+            return Some(DropClass::ColumnMasterKey);
+        }
+        if self.eat_words(&["COLUMN", "ENCRYPTION", "KEY"]) {
+            return Some(DropClass::ColumnEncryptionKey);
+        }
         if self.eat_words(&["ASYMMETRIC", "KEY"]) {
             return Some(DropClass::AsymmetricKey);
         }

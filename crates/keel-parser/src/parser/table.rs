@@ -222,6 +222,15 @@ impl Parser<'_> {
         Ok(true)
     }
 
+    /// `ENCRYPTED WITH (…)`, if it follows.
+    fn encrypted(&mut self) -> Result<Option<OptValue>> {
+        if !self.eat_word("ENCRYPTED") {
+            return Ok(None);
+        }
+        self.expect_kw(Kw::WITH)?;
+        Ok(Some(OptValue::List(self.options_in_parentheses()?)))
+    }
+
     /// `MASKED WITH (FUNCTION = '…')`: the text of the function.
     fn mask(&mut self) -> Result<SmolStr> {
         self.expect_kw(Kw::WITH)?;
@@ -576,8 +585,12 @@ impl Parser<'_> {
         let ty = self.type_name()?;
         let collation = if self.eat_kw(Kw::COLLATE) { Some(self.collation_name()?) } else { None };
         self.eat_word("SPARSE");
+        let mut encrypted = self.encrypted()?;
         let mask = if self.eat_word("MASKED") { Some(self.mask()?) } else { None };
         let nullable = self.nullability()?;
+        if encrypted.is_none() {
+            encrypted = self.encrypted()?;
+        }
         self.eat_word("SPARSE");
         let options = if self.at_kw(Kw::WITH) && self.tok_ahead(1) == Tok::LParen {
             self.bump();
@@ -585,7 +598,7 @@ impl Parser<'_> {
         } else {
             Vec::new()
         };
-        let action = AlterColumn::Type { ty, collation, mask, nullable, options };
+        let action = AlterColumn::Type { ty, collation, encrypted, mask, nullable, options };
         Ok(AlterTableAction::AlterColumn { column, action })
     }
 

@@ -1,4 +1,4 @@
-//! Which types variables would have that nobody declared (`sp_describe_undeclared_parameters`).
+//! Which types variables would have that nobody declared (`sp_describe_undeclared_parameters`), and which of them are encrypted.
 //!
 //! A variable that is bound with [`SqlType::Null`] takes whatever type its surroundings convert it to. The binder's
 //! conversions are free functions called from everywhere; so the notes are kept beside it, per thread, while
@@ -29,4 +29,15 @@ pub(super) fn note(e: &Expr, ty: SqlType) {
     {
         NOTES.with(|n| n.borrow_mut().iter_mut().for_each(|notes| notes.push((index, ty))));
     }
+}
+
+/// Whether somebody deduces; then a variable was met where an encrypted value of `ty` must be.
+pub(super) fn note_encrypted(index: usize, ty: SqlType) -> bool {
+    NOTES.with(|n| match n.borrow_mut().as_mut() {
+        Some(notes) => {
+            notes.push((index, ty));
+            true
+        }
+        None => false,
+    })
 }

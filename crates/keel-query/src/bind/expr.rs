@@ -517,6 +517,7 @@ impl Binder<'_> {
         let v = self.value(operand, cx)?;
         let p = self.value(pattern, cx)?;
         let escape = escape.map(|e| self.value(e, cx)).transpose()?;
+        self.refuse_encrypted([&v, &p])?;
         let (collation, coercibility) = resolve_collation(&v, &p, "like")?;
         let text = |e: Expr| -> Result<Expr> {
             if e.ty.is_string() { Ok(e) } else { assign_to(e, SqlType::NVarChar(Length::Limited(4000))) }
@@ -544,9 +545,14 @@ impl Binder<'_> {
             let item = items.into_iter().next().ok_or_else(|| errors::syntax_near(")"))?;
             return Ok(negate_if(negated, self.comparison(CmpOp::Eq, v, item)?));
         }
+        let encrypted = v.ty.is_encrypted() || items.iter().any(|i| i.ty.is_encrypted());
         // All items of one type after merging with the operand: a set; otherwise a chain of comparisons.
-        let same = items.iter().map(|i| promote::common(v.ty, i.ty)).collect::<Result<Vec<_>>>()?;
-        let uniform = same.windows(2).all(|w| w[0].family() == w[1].family() && w[0].scale() == w[1].scale());
+        let same = match encrypted {
+            true => Vec::new(),
+            false => items.iter().map(|i| promote::common(v.ty, i.ty)).collect::<Result<Vec<_>>>()?,
+        };
+        let uniform = !encrypted
+            && same.windows(2).all(|w| w[0].family() == w[1].family() && w[0].scale() == w[1].scale());
         if !uniform {
             let parts = items
                 .into_iter()
@@ -635,6 +641,7 @@ impl Binder<'_> {
 
     /// A value of the session by name.
     pub fn session_call(&mut self, name: &str, args: Vec<Expr>) -> Result<Expr> {
+        self.refuse_encrypted(&args)?;
         let types: Vec<SqlType> = args.iter().map(|a| a.ty).collect();
         let f = self.scope.session_function(name, &types).ok_or_else(|| {
             if name.starts_with("@@") {

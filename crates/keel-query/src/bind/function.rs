@@ -61,7 +61,7 @@ pub fn aggregate_type(func: AggFunc, arg: Option<SqlType>) -> Result<SqlType> {
             SqlType::Float
         }
         AggFunc::Min | AggFunc::Max => {
-            if ty == SqlType::Bit || is_incomparable(ty) {
+            if ty == SqlType::Bit || is_incomparable(ty) || ty.is_encrypted() {
                 return Err(promote::invalid_operand(ty, name));
             }
             ty
@@ -288,6 +288,12 @@ impl Binder<'_> {
             return Err(errors::aggregate_over_aggregate());
         }
         refuse_null(name, func, arg.as_ref())?;
+        if !matches!(func, AggFunc::Count | AggFunc::ApproxCountDistinct) {
+            self.refuse_encrypted(&arg)?;
+        }
+        if let Some(arg) = arg.as_ref().filter(|_| call.distinct) {
+            self.refuse_randomized(arg)?;
+        }
         let mut ty = aggregate_type(func, arg.as_ref().map(|a| a.ty))?;
         if name == "COUNT_BIG" {
             ty = SqlType::BigInt;

@@ -308,6 +308,7 @@ impl Binder<'_> {
                 "Each GROUP BY expression must contain at least one column that is not an outer reference.";
             return Err(keel_types::SqlError::new(164, 15, 1, m));
         }
+        self.refuse_randomized(&bound)?;
         refuse_incomparable(bound.ty, "GROUP BY")?;
         let key = print(&bound);
         if let Some(i) = groups.exprs.iter().position(|g| print(g) == key) {

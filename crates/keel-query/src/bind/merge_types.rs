@@ -157,6 +157,7 @@ pub fn cast_to(mut e: Expr, ty: SqlType) -> Expr {
 
 /// Converts for assignment, refusing pairs that need an explicit conversion (257) or cannot meet (206).
 pub fn assign_to(e: Expr, ty: SqlType) -> Result<Expr> {
+    let e = super::encrypted::adopt(e, ty);
     if !promote::implicitly_converts(e.ty, ty) {
         if may_convert_explicitly(e.ty, ty) {
             return Err(keel_types::SqlError::new(
@@ -180,6 +181,7 @@ pub fn assign_to(e: Expr, ty: SqlType) -> Result<Expr> {
 pub fn is_incomparable(ty: SqlType) -> bool {
     matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::TypedXml(_))
         || ty.is_spatial()
+        || ty.scheme().is_some_and(|s| s.randomized)
 }
 
 /// 306, 305 or 249 for an expression in ORDER BY, GROUP BY or PARTITION BY whose type has no order.
@@ -203,6 +205,7 @@ fn may_convert_explicitly(from: SqlType, to: SqlType) -> bool {
 
 /// Brings several expressions to their common type and collation (CASE, COALESCE, IN, UNION, VALUES).
 pub fn unify(parts: Vec<Expr>, operation: &str) -> Result<(Vec<Expr>, SqlType, Collation, Coercibility)> {
+    let parts = super::encrypted::adopt_all(parts);
     let decimal = parts.iter().map(|e| e.ty).find(|ty| ty.decimal_parts().is_some());
     let parts: Vec<Expr> = match decimal {
         Some(decimal) => parts.into_iter().map(|e| beside_decimal(e, decimal)).collect(),
@@ -243,6 +246,9 @@ impl Binder<'_> {
             CmpOp::Gt => "greater than",
             CmpOp::Ge => "greater than or equal to",
         };
+        if left.ty.is_encrypted() || right.ty.is_encrypted() {
+            return self.encrypted_comparison(op, name, left, right);
+        }
         if let Some(ty) = [left.ty, right.ty].into_iter().find(|t| t.is_spatial()) {
             return Err(keel_types::raise::spatial_does_not_compare(name, ty));
         }
@@ -269,6 +275,7 @@ impl Binder<'_> {
 
     /// Arithmetic; the resolved routine converts its operands.
     pub fn arithmetic(&self, op: ArithOp, left: Expr, right: Expr) -> Result<Expr> {
+        self.refuse_encrypted([&left, &right])?;
         let (lt, rt) = (left.ty, right.ty);
         super::deduce::note(&left, rt);
         super::deduce::note(&right, lt);

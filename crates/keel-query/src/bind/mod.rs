@@ -10,6 +10,7 @@ mod changes;
 mod clr;
 mod conditional;
 pub mod deduce;
+pub(crate) mod encrypted;
 pub mod expr;
 pub mod for_clause;
 pub mod from;

@@ -162,6 +162,9 @@ impl Binder<'_> {
             let (le, re) = (as_written(&left.rel, le, rt), as_written(&right.rel, re, lt));
             let nullable = le.nullable || re.nullable;
             let (parts, ty, collation, coercibility) = unify(vec![le, re], "UNION")?;
+            if !all {
+                parts.iter().try_for_each(|e| self.refuse_randomized(e))?;
+            }
             if !all && is_incomparable(ty) {
                 return Err(errors::incomparable_set_operation(ty.name()));
             }
@@ -240,6 +243,7 @@ impl Binder<'_> {
                 None => self.read(slot),
             };
             refuse_incomparable(expr.ty, "ORDER BY")?;
+            self.refuse_encrypted([&expr])?;
             keys.push(SortKey { expr, descending: item.descending });
         }
         if !keys.is_empty() {

@@ -120,7 +120,8 @@ impl Binder<'_> {
         rel = self.offset(rel, q, None)?;
         let mut assigned: Vec<(VariableInfo, Expr)> = Vec::new();
         for (info, e) in targets.into_iter().zip(exprs) {
-            assigned.push((info, super::merge_types::assign_to(e, info.ty)?));
+            let e = super::encrypted::assign_variable(e, &info)?;
+            assigned.push((info, e));
         }
         Ok(BoundSelect {
             query: BoundQuery { rel, columns: Vec::new() },
@@ -164,6 +165,7 @@ impl Binder<'_> {
         }
         let mut keys = self.sort_keys(order, &items, &columns)?;
         if s.distinct {
+            items.iter().try_for_each(|i| self.refuse_randomized(&i.expr))?;
             if let Some(item) = items.iter().find(|i| is_incomparable(i.expr.ty)) {
                 return Err(errors::incomparable_distinct(item.expr.ty.name()));
             }
@@ -411,6 +413,7 @@ impl Binder<'_> {
                     Err(i) => columns.get(i).map_or_else(|| items[i].expr.clone(), |c| self.read(c.slot)),
                 };
                 refuse_incomparable(expr.ty, "ORDER BY")?;
+                self.refuse_encrypted([&expr])?;
                 Ok(SortKey { expr, descending })
             })
             .collect()

@@ -80,8 +80,12 @@ impl Binder<'_> {
             },
         };
         let mut args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
+        if !matches!(func, WindowFunc::Agg(AggFunc::Count)) {
+            self.refuse_encrypted(&args)?;
+        }
         let over = &resolved.over;
         let partition = over.partition_by.iter().map(|e| self.value(e, cx)).collect::<Result<Vec<_>>>()?;
+        partition.iter().try_for_each(|e| self.refuse_randomized(e))?;
         partition.iter().try_for_each(|e| refuse_incomparable(e.ty, "PARTITION BY"))?;
         resolved.check(name, func)?;
         let order_items = call.within_group.as_ref().unwrap_or(&over.order_by);
@@ -94,6 +98,7 @@ impl Binder<'_> {
                 continue;
             }
             refuse_incomparable(expr.ty, "ORDER BY")?;
+            self.refuse_encrypted([&expr])?;
             order.push(SortKey { expr, descending: item.descending });
         }
         if matches!(func, WindowFunc::PercentileCont | WindowFunc::PercentileDisc) {

@@ -162,6 +162,7 @@ fn fit(from: SqlType, to: SqlType) -> Fit {
         T::Text | T::NText if from.is_string() => Fit::Text { length: usize::MAX, blanks: false },
         T::Binary(n) if binary(from) => Fit::Bytes(n.into(), n.into()),
         T::VarBinary(n) if binary(from) => Fit::Bytes(0, length(n)),
+        T::Encrypted(_) if from.is_encrypted() => Fit::Bytes(0, usize::MAX),
         T::Image if binary(from) => Fit::Bytes(0, usize::MAX),
         T::Xml | T::TypedXml(_) => Fit::No,
         _ if from == to && !from.is_string() && !binary(from) => Fit::Same,

@@ -245,7 +245,9 @@ fn typed_values(
     for i in 0..width {
         let first = rows[0][i].ty;
         let untyped = rows.iter().all(|r| r[i].ty == SqlType::Null);
-        if untyped || rows.iter().any(|r| r[i].ty != first && r[i].ty.family() != first.family()) {
+        let encrypted = target.table.columns[columns[i]].ty.is_encrypted();
+        if untyped || encrypted || rows.iter().any(|r| r[i].ty != first && r[i].ty.family() != first.family())
+        {
             let ty = target.table.columns[columns[i]].ty;
             for row in &mut rows {
                 let e = std::mem::replace(&mut row[i], Expr::null());

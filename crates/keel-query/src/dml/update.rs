@@ -5,10 +5,10 @@ use super::cascade::{self, Child};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
 use super::{Change, DmlPlan, decoders, refuse_view_rows, renamed, resolve_target, view};
+use crate::bind::encrypted::assign_variable;
 use crate::bind::expr::{Clause, ExprCx, arith_op};
 use crate::bind::from::join;
 use crate::bind::mask::Masks;
-use crate::bind::merge_types::assign_to;
 use crate::bind::rel::{Get, JoinKind, Rel, SlotSet};
 use crate::bind::{Binder, Scope, Source, SourceColumn, same_name};
 use crate::context::DmlAction;
@@ -388,12 +388,12 @@ pub(crate) fn compile_sets(
         let mut compiler = Compiler { subqueries: planner };
         compiled.push(match (s.column, s.variable) {
             (Some(i), None) => SetItem::Column(i, target.assignment(s.value, i, &mut compiler)?),
-            (None, Some(v)) => SetItem::Variable(v.index, compiler.value(&assign_to(s.value, v.ty)?)?),
+            (None, Some(v)) => SetItem::Variable(v.index, compiler.value(&assign_variable(s.value, &v)?)?),
             (Some(i), Some(v)) => {
                 let code = target.assignment(s.value, i, &mut compiler)?;
                 let c = &target.table.columns[i];
                 let read = Expr::slot((target.new_first + i) as Slot, c.ty, c.collation, true);
-                SetItem::Both(i, code, v.index, compiler.value(&assign_to(read, v.ty)?)?)
+                SetItem::Both(i, code, v.index, compiler.value(&assign_variable(read, &v)?)?)
             }
             (None, None) => continue,
         });

@@ -152,6 +152,7 @@ pub fn resolve(
         return is_null_function(args).map(Ok);
     }
     let Some(def) = functions::lookup(name) else { return Ok(Err(args)) };
+    binder.refuse_encrypted(&args)?;
     let mut model = Expr { collation: binder.collation(), ..Expr::null() };
     for a in args.iter().filter(|a| a.ty.is_string()) {
         if !model.ty.is_string() {

@@ -6,6 +6,7 @@ use super::principal::PrincipalDef;
 use crate::audit::definition::SpecificationDef;
 use crate::broker::definition::{ContractDef, MessageTypeDef, QueueDef, RouteDef, ServiceDef};
 use crate::capture::CaptureSettings;
+use crate::column_keys::{ColumnEncryptionKeyDef, ColumnMasterKeyDef};
 use crate::event_notifications::definition::EventNotificationDef;
 use crate::keys::{AsymmetricKeyDef, CertificateDef, CredentialDef, MasterKeyDef, SymmetricKeyDef};
 use crate::query_store::QueryStoreSettings;
@@ -424,6 +425,10 @@ pub mod object_class {
     pub const USER_MESSAGE: u8 = 63;
     /// In master: names of backup devices.
     pub const BACKUP_DEVICE: u8 = 64;
+    /// Column master keys.
+    pub const COLUMN_MASTER_KEY: u8 = 70;
+    /// Column encryption keys.
+    pub const COLUMN_ENCRYPTION_KEY: u8 = 71;
 }
 
 /// A stored definition.
@@ -485,6 +490,10 @@ pub enum CatalogObject {
     SymmetricKey(Arc<SymmetricKeyDef>),
     /// A database scoped credential.
     Credential(Arc<CredentialDef>),
+    /// A column master key.
+    ColumnMasterKey(Arc<ColumnMasterKeyDef>),
+    /// A column encryption key.
+    ColumnEncryptionKey(Arc<ColumnEncryptionKeyDef>),
 }
 
 impl CatalogObject {
@@ -520,6 +529,8 @@ impl CatalogObject {
             CatalogObject::AsymmetricKey(d) => (object_class::ASYMMETRIC_KEY, d.id),
             CatalogObject::SymmetricKey(d) => (object_class::SYMMETRIC_KEY, d.id),
             CatalogObject::Credential(d) => (object_class::SCOPED_CREDENTIAL, d.id),
+            CatalogObject::ColumnMasterKey(d) => (object_class::COLUMN_MASTER_KEY, d.id),
+            CatalogObject::ColumnEncryptionKey(d) => (object_class::COLUMN_ENCRYPTION_KEY, d.id),
         };
         CatalogKey { class, id }
     }
@@ -575,6 +586,8 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::AsymmetricKey(d) => serde_json::to_vec(&**d),
         CatalogObject::SymmetricKey(d) => serde_json::to_vec(&**d),
         CatalogObject::Credential(d) => serde_json::to_vec(&**d),
+        CatalogObject::ColumnMasterKey(d) => serde_json::to_vec(&**d),
+        CatalogObject::ColumnEncryptionKey(d) => serde_json::to_vec(&**d),
     };
     json.expect("definitions hold nothing that JSON cannot")
 }
@@ -627,6 +640,12 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         }
         object_class::SCOPED_CREDENTIAL => {
             CatalogObject::Credential(serde_json::from_slice(json).map(Arc::new)?)
+        }
+        object_class::COLUMN_MASTER_KEY => {
+            CatalogObject::ColumnMasterKey(serde_json::from_slice(json).map(Arc::new)?)
+        }
+        object_class::COLUMN_ENCRYPTION_KEY => {
+            CatalogObject::ColumnEncryptionKey(serde_json::from_slice(json).map(Arc::new)?)
         }
         _ => return Ok(None),
     }))

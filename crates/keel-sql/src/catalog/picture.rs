@@ -1,6 +1,7 @@
 //! An immutable picture of one database's objects, with the lookups that binders and system views need.
 
 mod broker;
+mod column_keys;
 mod keys;
 mod seen;
 mod xml;
@@ -77,6 +78,8 @@ pub struct ObjectRef<'a> {
 #[derive(Clone, Debug)]
 pub struct Picture {
     database: DatabaseId,
+    /// The database's name when the picture was made: what messages about encrypted columns say.
+    database_name: SmolStr,
     version: u64,
     settings: Arc<DatabaseSettings>,
     schemas: BTreeMap<i32, Arc<SchemaDef>>,
@@ -96,6 +99,7 @@ pub struct Picture {
     audit_specifications: BTreeMap<i32, Arc<SpecificationDef>>,
     xml_collections: BTreeMap<i32, Arc<XmlCollectionDef>>,
     keys: Arc<keys::Keys>,
+    column_keys: Arc<column_keys::ColumnKeys>,
     broker: Arc<broker::Objects>,
     /// Indexed views by the tables that they are made of.
     indexed_views: BTreeMap<ObjectId, Vec<ObjectId>>,
@@ -129,6 +133,7 @@ impl Picture {
     pub fn empty(database: DatabaseId) -> Picture {
         let mut picture = Picture {
             database,
+            database_name: SmolStr::default(),
             version: 1,
             settings: Arc::default(),
             schemas: BTreeMap::new(),
@@ -148,6 +153,7 @@ impl Picture {
             audit_specifications: BTreeMap::new(),
             xml_collections: BTreeMap::new(),
             keys: Arc::default(),
+            column_keys: Arc::default(),
             broker: Arc::default(),
             indexed_views: BTreeMap::new(),
             changed: HashMap::default(),
@@ -166,6 +172,13 @@ impl Picture {
             })));
         }
         picture
+    }
+
+    /// Sets the database's name.
+    #[must_use]
+    pub fn named_database(mut self, name: &str) -> Picture {
+        self.database_name = name.into();
+        self
     }
 
     /// Sets the version.
@@ -192,6 +205,11 @@ impl Picture {
             if key.class == class::XML_COLLECTION {
                 // What queries know of typed columns, they know of the collection.
                 for table in self.users_of_xml(key.id) {
+                    self.changed.insert(table, version);
+                }
+            }
+            if matches!(key.class, class::COLUMN_MASTER_KEY | class::COLUMN_ENCRYPTION_KEY) {
+                for table in self.encrypted_tables() {
                     self.changed.insert(table, version);
                 }
             }
@@ -222,6 +240,7 @@ impl Picture {
                     Arc::make_mut(&mut d).database = self.database;
                 }
                 self.current_xml(&mut d);
+                self.current_column_keys(&mut d);
                 for (name, id) in table_names(&d) {
                     self.names.insert((d.schema_id, fold(name)), (key, id));
                 }
@@ -299,6 +318,8 @@ impl Picture {
             CatalogObject::Credential(d) => {
                 Arc::make_mut(&mut self.keys).credentials.insert(d.id, d);
             }
+            CatalogObject::ColumnMasterKey(d) => self.put_column_master_key(d),
+            CatalogObject::ColumnEncryptionKey(d) => self.put_column_encryption_key(d),
         }
     }
 
@@ -379,6 +400,7 @@ impl Picture {
             | class::SCOPED_CREDENTIAL => {
                 self.remove_key(key);
             }
+            class::COLUMN_MASTER_KEY | class::COLUMN_ENCRYPTION_KEY => self.remove_column_key(key),
             class::MESSAGE_TYPE
             | class::CONTRACT
             | class::QUEUE

@@ -7,6 +7,7 @@ use super::dependents::Fate;
 use super::storage;
 use super::table::TableBuilder;
 use crate::catalog::fold;
+use crate::column_keys::column::encrypted_type;
 use crate::errors;
 use crate::program::Program;
 use crate::program::lower::TypeLookup as _;
@@ -20,6 +21,7 @@ use keel_query::mask::MaskDef;
 use keel_query::{CompiledCondition, CompiledExpr};
 use keel_types::error::Result;
 use keel_types::key::KeyColumn;
+use keel_types::ty::promote;
 use keel_types::{SqlError, SqlType, Value, column};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -320,8 +322,10 @@ impl Runner<'_> {
         let at = at.ok_or_else(|| {
             errors::alter_unknown_column("ALTER TABLE ALTER COLUMN", &name.text, &table.name)
         })?;
-        let (ty, collation, mask, nullable) = match action {
-            ast::AlterColumn::Type { ty, collation, mask, nullable, .. } => (ty, collation, mask, nullable),
+        let (ty, collation, encrypted, mask, nullable) = match action {
+            ast::AlterColumn::Type { ty, collation, encrypted, mask, nullable, .. } => {
+                (ty, collation, encrypted, mask, nullable)
+            }
             ast::AlterColumn::Mask(mask) => return self.alter_mask(table, at, mask.as_deref()),
             ast::AlterColumn::Property { add, name } => return self.column_property(table, at, *add, name),
         };
@@ -348,6 +352,14 @@ impl Runner<'_> {
         }
         // Without MASKED it has no mask any more.
         c.mask = mask.as_ref().map(|text| MaskDef::parse(text, &c.name, c.ty)).transpose()?;
+        if let Some(with) = encrypted {
+            let picture = self.info.picture(&self.entry_of(table.database)?);
+            c.ty = encrypted_type(&picture, &table.name, c, with)?;
+        }
+        if c.ty.is_encrypted() != old.ty.is_encrypted() && !self.is_empty_table(table)? {
+            // Only a client can encrypt and decrypt what is there.
+            return Err(promote::operand_clash(old.ty, c.ty));
+        }
         let changed = c.ty != old.ty || c.collation != old.collation;
         if c.nullable {
             super::full_text::refuse_nullable(table, at)?;

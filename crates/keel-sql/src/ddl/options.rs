@@ -2,7 +2,7 @@
 
 use crate::backup::no_option;
 use crate::errors;
-use keel_parser::ast::{self, ColumnKind, ConstraintKind, Opt, OptValue, TableElement};
+use keel_parser::ast::{self, ConstraintKind, Opt, OptValue, TableElement};
 use keel_types::error::Result;
 
 /// Those of tables.
@@ -72,11 +72,6 @@ pub(super) fn of_elements(elements: &[TableElement], statement: &str) -> Result<
     for element in elements {
         match element {
             TableElement::Column(column) => {
-                if column.options.iter().any(|o| o.name == "ENCRYPTED")
-                    && !matches!(column.kind, ColumnKind::Computed { .. })
-                {
-                    return Err(errors::not_supported("ENCRYPTED WITH"));
-                }
                 for constraint in &column.constraints {
                     of_constraint(&constraint.kind, statement)?;
                 }

@@ -338,7 +338,7 @@ fn may_partition(ty: SqlType) -> bool {
         | SqlType::Xml
         | SqlType::TypedXml(_)
         | SqlType::RowVersion => false,
-        ty if ty.is_clr() => false,
+        ty if ty.is_clr() || ty.is_encrypted() => false,
         SqlType::VarChar(n) | SqlType::NVarChar(n) | SqlType::VarBinary(n) => !whole(n),
         _ => true,
     }

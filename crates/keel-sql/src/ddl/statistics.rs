@@ -41,6 +41,7 @@ impl Runner<'_> {
             if column.ty.is_large() {
                 return Err(errors::column_not_for_statistics(&name.text, &c.table));
             }
+            crate::column_keys::column::refuse_randomized_key(&table, column)?;
             columns.push(column.column_id);
         }
         let mut table = (*table).clone();

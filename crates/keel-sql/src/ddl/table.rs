@@ -12,6 +12,7 @@ pub use self::variable::{check_table_variable, table_variable};
 use self::foreign_key::Reference;
 use super::Place;
 use crate::catalog::{CatalogObject, DBO, fold};
+use crate::column_keys::column::{encrypted_type, refuse_randomized_key};
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
 use crate::program::Program;
@@ -276,6 +277,13 @@ impl<'a> TableBuilder<'a> {
             }
         }
         def.mask = super::mask::declared(c, &def)?;
+        if let Some(with) = c.options.iter().find(|o| o.name == "ENCRYPTED") {
+            if self.private && self.table.object_id > 0 {
+                return Err(errors::not_supported("ENCRYPTED WITH in table types and table variables"));
+            }
+            let picture = self.scope.info.picture(&self.key_database());
+            def.ty = encrypted_type(&picture, &self.table.name, &def, &with.value)?;
+        }
         self.check_column(&def)?;
         if def.rowguid && self.table.columns.iter().any(|o| o.rowguid) {
             return Err(errors::second_rowguid());
@@ -286,6 +294,13 @@ impl<'a> TableBuilder<'a> {
         self.table.next_column_id += 1;
         self.table.next_ordinal += 1;
         Ok(())
+    }
+
+    /// The database whose column encryption keys columns name: a temporary table's columns are encrypted with keys of the session's.
+    fn key_database(&self) -> Arc<DatabaseEntry> {
+        let info = self.scope.info;
+        let own = info.engine.database_by_id(self.entry.id).filter(|own| own.id != crate::engine::TEMPDB);
+        own.unwrap_or_else(|| info.current_database())
     }
 
     /// A temporary table's typed xml is of a collection of tempdb, as that of any table is of its database's.
@@ -395,12 +410,12 @@ impl<'a> TableBuilder<'a> {
         Ok(key)
     }
 
-    /// Error 1919 for a type that has no order, or whose values are too long for one.
+    /// Error 1919 for a type that has no order, or whose values are too long for one; 33282 for one whose equal values differ.
     fn check_key_type(&self, column: &ColumnDef) -> Result<()> {
-        if column.ty.is_key_type() {
-            return Ok(());
+        if !column.ty.plain().is_key_type() {
+            return Err(errors::column_not_for_key(&column.name, &self.table.name));
         }
-        Err(errors::column_not_for_key(&column.name, &self.table.name))
+        refuse_randomized_key(&self.table, column)
     }
 
     /// Columns of INCLUDE. None may be there twice, or be in the key too.
@@ -426,7 +441,7 @@ impl<'a> TableBuilder<'a> {
             return Ok(());
         };
         let key = self.index_columns(columns, own).map_err(|e| match e.number {
-            1919 | 2729 => {
+            1919 | 2729 | 33282 => {
                 self.scope.info.say(e);
                 errors::constraint_not_created()
             }

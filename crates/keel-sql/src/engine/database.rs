@@ -130,8 +130,8 @@ impl Stored {
         Ok(Stored { at: point.lsn(), fingerprint: hasher.finish(), objects, counters })
     }
 
-    fn picture(&self, id: DatabaseId, version: u64) -> Result<Picture> {
-        let mut picture = Picture::empty(id);
+    fn picture(&self, id: DatabaseId, name: &str, version: u64) -> Result<Picture> {
+        let mut picture = Picture::empty(id).named_database(name);
         for (class, json) in &self.objects {
             if let Some(object) = decode(*class, json).map_err(errors::catalog_corrupt)? {
                 picture.put(object);
@@ -222,7 +222,7 @@ impl DatabaseEntry {
         let noted = Arc::clone(&history);
         store.set_catalog_hook(Some(Arc::new(move |position| noted.note(position))));
         let stored = Stored::read(&store, name, &store.read_point(), &fingerprints)?;
-        let picture = stored.picture(id, version)?;
+        let picture = stored.picture(id, name, version)?;
         let entry = DatabaseEntry {
             id,
             store,
@@ -279,7 +279,7 @@ impl DatabaseEntry {
     /// Of a snapshot: the settings that its source had.
     pub(super) fn settings_below(&self) -> Result<DatabaseSettings> {
         let stored = Stored::read(&self.store, &self.name(), &self.store.read_point(), &self.fingerprints)?;
-        Ok((**stored.picture(self.id, FIRST_VERSION)?.settings()).clone())
+        Ok((**stored.picture(self.id, &self.name(), FIRST_VERSION)?.settings()).clone())
     }
 
     /// All that its catalog defines, as it is stored.
@@ -361,7 +361,7 @@ impl DatabaseEntry {
     fn picture_of(&self, stored: &Stored, life: u64) -> Result<Arc<Picture>> {
         let picture = match self.history.alike(stored.fingerprint) {
             Some(picture) => picture,
-            None => Arc::new(stored.picture(self.id, self.next_version())?),
+            None => Arc::new(stored.picture(self.id, &self.name(), self.next_version())?),
         };
         self.history.keep(life, stored.at, stored.fingerprint, &picture);
         Ok(picture)

@@ -90,7 +90,12 @@ pub(crate) fn locks_by_itself(s: &KeyStatement) -> bool {
 pub(crate) fn drops(class: &DropClass) -> bool {
     matches!(
         class,
-        DropClass::Certificate | DropClass::MasterKey | DropClass::AsymmetricKey | DropClass::SymmetricKey
+        DropClass::Certificate
+            | DropClass::MasterKey
+            | DropClass::AsymmetricKey
+            | DropClass::SymmetricKey
+            | DropClass::ColumnMasterKey
+            | DropClass::ColumnEncryptionKey
     )
 }
 
@@ -118,6 +123,15 @@ impl Runner<'_> {
             }
             KeyStatement::OpenSymmetricKey { name, by } => self.open_symmetric_key(&entry, &name.text, by),
             KeyStatement::CloseSymmetricKey(name) => self.close_symmetric_key(&entry, &name.text),
+            KeyStatement::CreateColumnMasterKey { name, options } => {
+                self.create_column_master_key(&entry, name, options)
+            }
+            KeyStatement::CreateColumnEncryptionKey { name, values } => {
+                self.create_column_encryption_key(&entry, name, values)
+            }
+            KeyStatement::AlterColumnEncryptionKey { name, add, value } => {
+                self.alter_column_encryption_key(&entry, name, *add, value)
+            }
             KeyStatement::CloseAllSymmetricKeys => {
                 self.info.open_keys.borrow_mut().close_all();
                 Ok(())
@@ -137,6 +151,8 @@ impl Runner<'_> {
             match d.class {
                 DropClass::Certificate => self.drop_certificate(&entry, name, d.if_exists)?,
                 DropClass::AsymmetricKey => self.drop_asymmetric_key(&entry, name, d.if_exists)?,
+                DropClass::ColumnMasterKey => self.drop_column_master_key(&entry, name)?,
+                DropClass::ColumnEncryptionKey => self.drop_column_encryption_key(&entry, name)?,
                 _ => self.drop_symmetric_key(&entry, name, d.if_exists)?,
             }
         }

@@ -373,6 +373,7 @@ fn sent_type(ty: SqlType, value: &Value) -> SqlType {
             SqlType::VarBinary(Length::Max)
         }
         SqlType::RowVersion => SqlType::Binary(8),
+        SqlType::Encrypted(e) => e.scheme().cipher(),
         other => other,
     }
 }

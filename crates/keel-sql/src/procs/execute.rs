@@ -1,6 +1,7 @@
 //! sp_executesql and what describes statements.
 
 use super::{Outcome, number, ok, string};
+use crate::column_keys::describe::{KEY_COLUMNS, PARAMETER_COLUMNS, parameter_encryption};
 use crate::describe;
 use crate::errors;
 use crate::run::{Argument, Runner};
@@ -56,5 +57,15 @@ pub(super) fn sp_describe_undeclared_parameters(runner: &mut Runner<'_>, args: &
     let declarations = string(args, "params", 1).unwrap_or_default();
     let rows = describe::undeclared_parameters(runner.info, &text, &declarations)?;
     runner.result_set(&describe::PARAMETER_COLUMNS, &rows)?;
+    ok()
+}
+
+/// `sp_describe_parameter_encryption @tsql, @params`
+pub(super) fn sp_describe_parameter_encryption(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let text = string(args, "tsql", 0).unwrap_or_default();
+    let declarations = string(args, "params", 1).unwrap_or_default();
+    let (keys, parameters) = parameter_encryption(runner.info, &text, &declarations)?;
+    runner.result_set(&KEY_COLUMNS, &keys)?;
+    runner.result_set(&PARAMETER_COLUMNS, &parameters)?;
     ok()
 }

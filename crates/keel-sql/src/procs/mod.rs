@@ -148,6 +148,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_helptext", server::sp_helptext),
     p("sp_describe_first_result_set", execute::sp_describe_first_result_set),
     p("sp_describe_undeclared_parameters", execute::sp_describe_undeclared_parameters),
+    p("sp_describe_parameter_encryption", execute::sp_describe_parameter_encryption),
     p("sp_xml_preparedocument", xml_documents::sp_xml_preparedocument),
     p("sp_xml_removedocument", xml_documents::sp_xml_removedocument),
     p("xp_msver", server::xp_msver),

@@ -4,6 +4,7 @@ use super::step::{put_in, use_database};
 use super::{Frame, Halt, NEST_LEVEL_MAX, Runner};
 use crate::cache::BatchKey;
 use crate::catalog::{Named, SystemDatabase};
+use crate::column_keys::deduce;
 use crate::convert;
 use crate::engine::{DatabaseEntry, Stay};
 use crate::errors;
@@ -546,6 +547,7 @@ impl Runner<'_> {
             schema,
             switches,
             dynamic,
+            encryption: deduce::version(info, &entry),
         };
         if let Some(program) = info.engine.programs.batch(&key) {
             return Ok(program);
@@ -576,7 +578,7 @@ impl Runner<'_> {
         let mut scope = Scope::bare(info, database);
         scope.identity.schema_id = schema;
         let program = lower_batch(identity, Arc::clone(text), &batch, parameters, options, &scope)?;
-        let program = Arc::new(program);
+        let program = Arc::new(deduce::settled(info, program));
         // Types may have been looked up in the catalog; a text that names one of the user's is compiled each time.
         if scope.found.borrow().catalogs.is_empty() {
             info.engine.programs.keep_batch(key, Arc::clone(&program));

@@ -391,6 +391,12 @@ impl Runner<'_> {
             DropClass::SymmetricKey => {
                 Some(Event::within("DROP_SYMMETRIC_KEY", here)?.object(plain, "SYMMETRIC KEY"))
             }
+            DropClass::ColumnMasterKey => {
+                Some(Event::within("DROP_COLUMN_MASTER_KEY", here)?.object(plain, "COLUMN MASTER KEY"))
+            }
+            DropClass::ColumnEncryptionKey => Some(
+                Event::within("DROP_COLUMN_ENCRYPTION_KEY", here)?.object(plain, "COLUMN ENCRYPTION KEY"),
+            ),
             DropClass::Login => {
                 self.info.login_named(plain)?;
                 self.login_event("DROP_LOGIN", plain)
@@ -621,6 +627,13 @@ fn key_event(s: &KeyStatement) -> Option<(&'static str, &'static str, Option<&st
         KeyStatement::AlterAsymmetricKey { name, .. } => ("ALTER", "ASYMMETRIC KEY", Some(&name.text)),
         KeyStatement::CreateSymmetricKey(c) => ("CREATE", "SYMMETRIC KEY", Some(&c.name.text)),
         KeyStatement::AlterSymmetricKey { name, .. } => ("ALTER", "SYMMETRIC KEY", Some(&name.text)),
+        KeyStatement::CreateColumnMasterKey { name, .. } => ("CREATE", "COLUMN MASTER KEY", Some(&name.text)),
+        KeyStatement::CreateColumnEncryptionKey { name, .. } => {
+            ("CREATE", "COLUMN ENCRYPTION KEY", Some(&name.text))
+        }
+        KeyStatement::AlterColumnEncryptionKey { name, .. } => {
+            ("ALTER", "COLUMN ENCRYPTION KEY", Some(&name.text))
+        }
         _ => return None,
     })
 }

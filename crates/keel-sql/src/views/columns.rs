@@ -225,6 +225,18 @@ pub(super) fn user_type(c: &ColumnDef) -> i32 {
     c.alias.unwrap_or_else(|| facts(c.ty).user_type_id)
 }
 
+/// `encryption_type` and what stands behind it.
+pub(super) fn encryption(ty: SqlType) -> [Value; 5] {
+    let Some(scheme) = ty.scheme() else { return [NULL; 5] };
+    [
+        int(scheme.kind()),
+        text(scheme.kind_name()),
+        text(keel_types::ty::encrypted::ALGORITHM),
+        int(scheme.key.id),
+        NULL,
+    ]
+}
+
 fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
     let f = facts(c.ty);
     let mut row = vec![
@@ -248,19 +260,9 @@ fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
     row.extend([bit(document), int(collection)]);
     row.extend([int(c.default.as_ref().map_or(0, |d| d.object_id)), int(rule(c.rule.as_ref()))]);
     row.extend([bit(false), bit(false)]);
-    row.extend([
-        int(0),
-        text("NOT_APPLICABLE"),
-        NULL,
-        NULL,
-        NULL,
-        NULL,
-        NULL,
-        bit(false),
-        bit(c.mask.is_some()),
-        NULL,
-        NULL,
-    ]);
+    row.extend([int(0), text("NOT_APPLICABLE")]);
+    row.extend(encryption(c.ty));
+    row.extend([bit(false), bit(c.mask.is_some()), NULL, NULL]);
     row
 }
 

@@ -20,11 +20,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("name", NAME), ("principal_id", INT), ("assembly_id", INT), ("clr_name", N256), ("permission_set", TINY),
         ("permission_set_desc", DESC), ("is_visible", BIT), ("create_date", DATE), ("modify_date", DATE), ("is_user_defined", BIT),
     ]),
-    none("column_master_keys", &[
-        ("name", NAME), ("column_master_key_id", INT), ("create_date", DATE), ("modify_date", DATE), ("key_store_provider_name", NAME),
-        ("key_path", SqlType::NVarChar(Length::Limited(4000))), ("allow_enclave_computations", BIT), ("signature", SqlType::VarBinary(Length::Max)),
-    ]),
-    none("column_encryption_keys", &[("name", NAME), ("column_encryption_key_id", INT), ("create_date", DATE), ("modify_date", DATE)]),
     none("external_tables", &[
         ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT),
         ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT),

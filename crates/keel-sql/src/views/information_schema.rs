@@ -306,11 +306,12 @@ fn table_list(cx: &ViewContext<'_>) -> Rows {
 }
 
 fn column(cx: &ViewContext<'_>, schema_id: i32, table: &str, at: usize, c: &ColumnDef) -> Vec<Value> {
-    let s = shape(Some(c.ty));
+    let ty = c.ty.plain();
+    let s = shape(Some(ty));
     let mut row =
         vec![catalog(cx), schema(cx, schema_id), text(table), text(c.name.as_str()), int(at as i64 + 1)];
     row.push(c.default.as_ref().map_or(NULL, |d| text(d.text.as_str())));
-    row.extend([text(if c.nullable { "YES" } else { "NO" }), text(c.ty.name())]);
+    row.extend([text(if c.nullable { "YES" } else { "NO" }), text(ty.name())]);
     row.extend([s.characters, s.octets, s.precision, s.radix, s.scale, s.fraction, NULL, NULL, s.set]);
     row.extend([NULL, NULL, collation(c)]);
     let alias = c.alias.and_then(|id| cx.picture.type_by_id(id));

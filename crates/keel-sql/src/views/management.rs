@@ -52,10 +52,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("class", TINY), ("class_desc", DESC), ("major_id", INT), ("thumbprint", SqlType::VarBinary(Length::Limited(32))),
         ("crypt_type", SqlType::Char(4)), ("crypt_type_desc", DESC), ("crypt_property", SqlType::VarBinary(Length::Max)),
     ]),
-    none("column_encryption_key_values", &[
-        ("column_encryption_key_id", INT), ("column_master_key_id", INT), ("encrypted_value", SqlType::VarBinary(Length::Limited(8000))),
-        ("encryption_algorithm_name", NAME),
-    ]),
     // ---- XML, spatial, graph ----
     none("selective_xml_index_paths", &[
         ("object_id", INT), ("index_id", INT), ("path_id", INT), ("path", N4000), ("name", NAME), ("path_type", TINY),

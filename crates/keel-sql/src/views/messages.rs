@@ -110,6 +110,7 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
         .iter()
         .chain(hadr::errors::RAISED)
         .chain(crate::keys::errors::RAISED)
+        .chain(crate::column_keys::errors::RAISED)
         .chain(crate::events::errors::RAISED)
         .chain(crate::audit::errors::RAISED)
         .chain(crate::governor::errors::RAISED)

@@ -13,6 +13,7 @@ mod builtin_permissions;
 mod bulk;
 mod capture;
 mod changes;
+mod column_keys;
 mod columns;
 mod compat;
 mod constraints;
@@ -182,7 +183,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 60] {
+fn groups() -> [&'static [SystemView]; 61] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -224,6 +225,7 @@ fn groups() -> [&'static [SystemView]; 60] {
         failover_cluster::VIEWS,
         hadr_cluster::VIEWS,
         hadr_own::VIEWS,
+        column_keys::VIEWS,
         compat::VIEWS,
         credentials::VIEWS,
         absent::VIEWS,
@@ -425,6 +427,8 @@ pub fn facts(ty: SqlType) -> TypeFacts {
         Length::Limited(n) => i32::from(n),
         Length::Max => -1,
     };
+    // Of what is encrypted the catalog shows what it is encrypted from.
+    let ty = ty.plain();
     let characters = match ty {
         SqlType::Char(n) | SqlType::NChar(n) | SqlType::Binary(n) => Some(i32::from(n)),
         SqlType::VarChar(l) | SqlType::NVarChar(l) | SqlType::VarBinary(l) => Some(chars(l)),

@@ -188,7 +188,7 @@ fn parameter_row(
 ) -> Vec<Value> {
     let f = facts(ty);
     let (document, collection) = super::columns::xml_facts(ty);
-    vec![
+    let mut row = vec![
         int(id),
         text(name),
         int(number),
@@ -205,12 +205,9 @@ fn parameter_row(
         int(collection),
         bit(table),
         bit(true),
-        NULL,
-        NULL,
-        NULL,
-        NULL,
-        NULL,
-    ]
+    ];
+    row.extend(super::columns::encryption(ty));
+    row
 }
 
 /// The columns of the functions of a database that return a table; none of one that no longer compiles.

@@ -165,6 +165,7 @@ fn describe(ty: SqlType) -> Odbc {
         T::Xml | T::TypedXml(_) => large(-152, 0, 0),
         T::HierarchyId => large(-151, 892, 892),
         T::Geometry | T::Geography => large(-151, 0, 0),
+        T::Encrypted(e) => describe(e.scheme().plain),
     }
 }
 
@@ -194,6 +195,7 @@ fn old_code(ty: SqlType, nullable: bool) -> i64 {
         T::Image => 34,
         T::HierarchyId | T::Geometry | T::Geography => 23,
         T::Date | T::Time(_) | T::DateTime2(_) | T::DateTimeOffset(_) | T::Xml | T::TypedXml(_) => 0,
+        T::Encrypted(e) => old_code(e.scheme().plain, nullable),
     }
 }
 
@@ -238,7 +240,7 @@ fn row(s: &Subject<'_>, ty: SqlType) -> Vec<Value> {
 /// The type that a column was declared with.
 fn type_name(cx: &ViewContext<'_>, c: &ColumnDef) -> String {
     let alias = c.alias.and_then(|id| cx.picture.type_by_id(id));
-    let name = alias.map_or_else(|| c.ty.name(), |t| &t.name);
+    let name = alias.map_or_else(|| c.ty.plain().name(), |t| &t.name);
     match (c.identity.is_some(), c.ty) {
         (false, _) => name.to_owned(),
         (true, SqlType::Decimal { .. } | SqlType::Numeric { .. }) => format!("{name}() identity"),
@@ -288,7 +290,7 @@ fn parameters(cx: &ViewContext<'_>) -> Rows {
             owner: &owner,
             table: &m.name,
             name,
-            type_name: ty.name().to_owned(),
+            type_name: ty.plain().name().to_owned(),
             nullable: direction != 5,
             default: None,
             ordinal,

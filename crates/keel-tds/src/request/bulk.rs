@@ -43,6 +43,7 @@ pub enum Step {
 #[derive(Debug, Default)]
 pub struct BulkReader {
     dialect: Dialect,
+    encrypts: bool,
     buffer: Vec<u8>,
     at: usize,
     columns: Option<Vec<Column>>,
@@ -53,10 +54,10 @@ pub struct BulkReader {
 }
 
 impl BulkReader {
-    /// An empty decoder.
+    /// An empty decoder. `encrypts`: the client has the feature of encrypted columns.
     #[must_use]
-    pub fn new(dialect: Dialect) -> BulkReader {
-        BulkReader { dialect, ..BulkReader::default() }
+    pub fn new(dialect: Dialect, encrypts: bool) -> BulkReader {
+        BulkReader { dialect, encrypts, ..BulkReader::default() }
     }
     /// Adds the payload of a packet.
     pub fn feed(&mut self, payload: &[u8]) -> Result<()> {
@@ -134,7 +135,7 @@ impl BulkReader {
         if r.u8()? != COLMETADATA {
             return Err(DecodeError::Malformed("bulk load without columns"));
         }
-        self.columns = Some(column::decode_of_load(&mut r, self.dialect)?);
+        self.columns = Some(column::decode_of_load(&mut r, self.dialect, self.encrypts)?);
         self.at = self.buffer.len() - r.remaining();
         Ok(())
     }

@@ -7,6 +7,7 @@ use crate::error::{DecodeError, Result};
 use crate::limits::{CALLS_MAX, PARAMETERS_MAX};
 use crate::request::headers::AllHeaders;
 use crate::text;
+use crate::token::encryption::ParameterCipher;
 use crate::type_info::TypeInfo;
 use crate::value::{Data, Place};
 
@@ -117,7 +118,7 @@ bit_set! {
         BY_REF = 0x01;
         /// Use the procedure's default; the value is to be ignored.
         DEFAULT = 0x02;
-        /// Encrypted; never accepted, as column encryption is declined.
+        /// Encrypted: behind its value stands how.
         ENCRYPTED = 0x08;
     }
 }
@@ -133,6 +134,8 @@ pub struct Parameter<'a> {
     pub ty: TypeInfo,
     /// Value.
     pub value: Data<'a>,
+    /// How the value is encrypted, if it is.
+    pub cipher: Option<Box<ParameterCipher>>,
 }
 
 impl<'a> Parameter<'a> {
@@ -146,12 +149,13 @@ impl<'a> Parameter<'a> {
         let units = r.u8()?;
         let name_utf16 = r.utf16_bytes(units.into())?;
         let flags = ParameterFlags(r.u8()?);
-        if flags.contains(ParameterFlags::ENCRYPTED) {
-            return Err(DecodeError::Unsupported { what: "encrypted parameter", code: 8 });
-        }
         let ty = TypeInfo::decode(r, dialect)?;
         let value = Data::decode(r, &ty, Place::Parameter)?;
-        Ok(Parameter { name_utf16, flags, ty, value })
+        let cipher = match flags.contains(ParameterFlags::ENCRYPTED) {
+            true => Some(Box::new(ParameterCipher::decode(r, dialect)?)),
+            false => None,
+        };
+        Ok(Parameter { name_utf16, flags, ty, value, cipher })
     }
 }
 

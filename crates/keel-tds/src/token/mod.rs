@@ -3,6 +3,7 @@
 
 pub mod column;
 pub mod done;
+pub mod encryption;
 pub mod env_change;
 pub mod login_ack;
 pub mod message;

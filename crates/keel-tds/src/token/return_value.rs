@@ -3,7 +3,7 @@
 use crate::bytes::{Reader, put_b_varchar};
 use crate::dialect::Dialect;
 use crate::error::Result;
-use crate::token::RETURNVALUE;
+use crate::token::{ColumnFlags, RETURNVALUE};
 use crate::type_info::TypeInfo;
 use crate::value::{Data, Place};
 
@@ -41,18 +41,25 @@ impl<'a> ReturnValue<'a> {
 
     /// Appends the token.
     pub fn put(&self, out: &mut Vec<u8>, dialect: Dialect) {
-        put_head(out, self.ordinal, &self.name, self.status, dialect);
+        put_head(out, self.ordinal, &self.name, self.status, ColumnFlags::empty(), dialect);
         self.ty.encode(out, dialect);
         self.value.encode(out, &self.ty, Place::Row);
     }
 }
 
 /// Appends everything before the type, which the caller writes with the value.
-pub fn put_head(out: &mut Vec<u8>, ordinal: u16, name: &str, status: u8, dialect: Dialect) {
+pub fn put_head(
+    out: &mut Vec<u8>,
+    ordinal: u16,
+    name: &str,
+    status: u8,
+    flags: ColumnFlags,
+    dialect: Dialect,
+) {
     out.push(RETURNVALUE);
     out.extend_from_slice(&ordinal.to_le_bytes());
     put_b_varchar(out, name);
     out.push(status);
     dialect.put_user_type(out, 0);
-    out.extend_from_slice(&[0; 2]);
+    out.extend_from_slice(&flags.0.to_le_bytes());
 }

@@ -37,7 +37,7 @@ pub(super) fn step(from: SqlType, to: SqlType) -> Option<Step> {
         F::Decimal | F::Date | F::Time | F::DateTime2 | F::DateTimeOffset => layout_to_binary,
         F::Clr if to == SqlType::RowVersion => return None,
         F::Clr => binary_to_binary,
-        F::Null | F::Variant => return None,
+        F::Null | F::Variant | F::Encrypted => return None,
     })
 }
 

@@ -32,7 +32,7 @@ use crate::datetime::parse::DateOrder;
 use crate::error::{Result, SqlError};
 use crate::raise;
 use crate::ty::promote::{implicitly_converts, operand_clash};
-use crate::ty::{Family, SqlType};
+use crate::ty::{Family, SqlType, encrypted};
 use crate::value::Value;
 
 /// A resolved conversion.
@@ -184,7 +184,7 @@ fn null(_: &Value, _: &Cast) -> Result<Value> {
 fn is_identity(from: SqlType, to: SqlType) -> bool {
     use SqlType as T;
     match (from, to) {
-        _ if from == to || (from.is_xml() && to == T::Xml) => true,
+        _ if from == to || (from.is_xml() && to == T::Xml) || encrypted::takes(to, from) => true,
         (T::TinyInt, T::SmallInt | T::Int | T::BigInt)
         | (T::SmallInt, T::Int | T::BigInt)
         | (T::Int, T::BigInt) => true,
@@ -229,6 +229,9 @@ fn step(from: SqlType, to: SqlType, kind: CastKind) -> Result<Step> {
     if from == SqlType::Null {
         return Ok(null);
     }
+    if from.is_encrypted() || to.is_encrypted() {
+        return Err(operand_clash(from, to));
+    }
     let found = match to.family() {
         Family::Bit | Family::Integer | Family::Decimal | Family::Money | Family::Float => {
             number::step(from, to)
@@ -241,7 +244,7 @@ fn step(from: SqlType, to: SqlType, kind: CastKind) -> Result<Step> {
         Family::Clr => clr::step(from, to),
         Family::Variant if from.is_clr() => None,
         Family::Variant => Some(to_variant as Step),
-        Family::Null => None,
+        Family::Null | Family::Encrypted => None,
     };
     let found = if from == SqlType::SqlVariant && to != SqlType::SqlVariant && !to.is_clr() {
         Some(from_variant as Step)

@@ -29,7 +29,7 @@ pub(super) fn step(from: SqlType, to: SqlType) -> Option<Step> {
         F::Binary => binary_to_text,
         _ if to.is_xml() => return None,
         F::Bit | F::Integer => int_to_text,
-        F::Null | F::Variant => return None,
+        F::Null | F::Variant | F::Encrypted => return None,
         _ => other_to_text,
     })
 }

@@ -130,6 +130,7 @@ impl SqlType {
             T::HierarchyId => "hierarchyid",
             T::Geometry => "geometry",
             T::Geography => "geography",
+            T::Encrypted(_) => "varbinary",
         }
     }
 
@@ -160,7 +161,7 @@ impl SqlType {
             T::Numeric { .. } => 108,
             T::SmallMoney => 122,
             T::BigInt => 127,
-            T::VarBinary(_) => 165,
+            T::VarBinary(_) | T::Encrypted(_) => 165,
             T::VarChar(_) => 167,
             T::Binary(_) => 173,
             T::Char(_) => 175,
@@ -210,7 +211,8 @@ impl SqlType {
             | T::NVarChar(Length::Max)
             | T::VarBinary(Length::Max)
             | T::Xml
-            | T::TypedXml(_) => -1,
+            | T::TypedXml(_)
+            | T::Encrypted(_) => -1,
             T::Geometry | T::Geography => -1,
             T::HierarchyId => 892,
             T::Text | T::NText | T::Image | T::UniqueIdentifier => 16,
@@ -283,6 +285,7 @@ impl SqlType {
             T::Text | T::NText | T::Image | T::Xml | T::TypedXml(_) | T::Geometry | T::Geography => {
                 return None;
             }
+            T::Encrypted(_) => return None,
         })
     }
 }

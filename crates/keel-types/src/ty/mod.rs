@@ -7,6 +7,7 @@
 //! A type carries no collation and no nullability: both belong to the column or expression that has the type.
 
 pub mod catalog;
+pub mod encrypted;
 pub mod parse;
 pub mod promote;
 
@@ -118,6 +119,8 @@ pub enum SqlType {
     Geometry,
     /// `geography`, kept as its bytes (see `keel-spatial`)
     Geography,
+    /// Encrypted by clients, whose bytes are all that is known (see [`encrypted`])
+    Encrypted(encrypted::Encrypted),
 }
 
 impl SqlType {
@@ -147,6 +150,7 @@ impl SqlType {
             T::SqlVariant => Family::Variant,
             T::Xml | T::TypedXml(_) => Family::Xml,
             T::HierarchyId | T::Geometry | T::Geography => Family::Clr,
+            T::Encrypted(_) => Family::Encrypted,
         }
     }
 
@@ -311,6 +315,8 @@ pub enum Family {
     Xml,
     /// `hierarchyid`, `geometry`, `geography`: nothing but the bytes in common
     Clr,
+    /// What clients encrypt
+    Encrypted,
 }
 
 impl fmt::Display for Length {
@@ -326,6 +332,9 @@ impl fmt::Display for Length {
 impl fmt::Display for SqlType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use SqlType as T;
+        if let Some(scheme) = self.scheme() {
+            return write!(f, "{}", scheme.plain);
+        }
         f.write_str(self.name())?;
         match *self {
             T::Decimal { precision, scale } | T::Numeric { precision, scale } => {

@@ -4,7 +4,7 @@
 //! Decimal results that would need more than 38 digits are reduced as the product does it: for `+` and `-` the scale
 //! gives way until the integral part fits; for `*` and `/` the scale gives way too, but not below 6.
 
-use super::{Family, Length, SqlType};
+use super::{Family, Length, SqlType, encrypted};
 use crate::error::{Result, SqlError};
 
 /// Binary operators that compute a value.
@@ -54,8 +54,8 @@ impl BinaryOp {
 pub fn incompatible(left: SqlType, right: SqlType, operator: &str) -> Box<SqlError> {
     let text = format!(
         "The data types {} and {} are incompatible in the {operator} operator.",
-        left.name(),
-        right.name()
+        left.operand_name(),
+        right.operand_name()
     );
     SqlError::new(402, 16, 1, text)
 }
@@ -63,13 +63,19 @@ pub fn incompatible(left: SqlType, right: SqlType, operator: &str) -> Box<SqlErr
 /// Error 8117: the operator (or aggregate) does not take this type.
 #[must_use]
 pub fn invalid_operand(ty: SqlType, operator: &str) -> Box<SqlError> {
-    SqlError::new(8117, 16, 1, format!("Operand data type {} is invalid for {operator} operator.", ty.name()))
+    SqlError::new(
+        8117,
+        16,
+        1,
+        format!("Operand data type {} is invalid for {operator} operator.", ty.operand_name()),
+    )
 }
 
 /// Error 206: no implicit conversion joins these types.
 #[must_use]
 pub fn operand_clash(from: SqlType, to: SqlType) -> Box<SqlError> {
-    let text = format!("Operand type clash: {} is incompatible with {}", from.name(), to.name());
+    let text =
+        format!("Operand type clash: {} is incompatible with {}", from.operand_name(), to.operand_name());
     SqlError::new(206, 16, 2, text)
 }
 
@@ -112,6 +118,7 @@ impl SqlType {
             T::HierarchyId => 30,
             T::Geometry => 31,
             T::Geography => 32,
+            T::Encrypted(_) => 33,
         }
     }
 
@@ -144,10 +151,10 @@ impl SqlType {
 /// higher precedence, wide enough for both. Error 206 when one does not convert to the other implicitly.
 pub fn common(left: SqlType, right: SqlType) -> Result<SqlType> {
     use SqlType as T;
-    if left == right || right == T::Null {
+    if left == right || right == T::Null || encrypted::takes(left, right) {
         return Ok(left);
     }
-    if left == T::Null {
+    if left == T::Null || encrypted::takes(right, left) {
         return Ok(right);
     }
     let (low, high) = if left.precedence() > right.precedence() { (right, left) } else { (left, right) };
@@ -175,11 +182,14 @@ pub fn common(left: SqlType, right: SqlType) -> Result<SqlType> {
 
 /// Whether the product converts from one to the other without being asked (assignment and operators).
 #[must_use]
-pub const fn implicitly_converts(from: SqlType, to: SqlType) -> bool {
+pub fn implicitly_converts(from: SqlType, to: SqlType) -> bool {
     use Family as F;
     use SqlType as T;
     if matches!(from, T::Null) {
         return true;
+    }
+    if from.is_encrypted() || to.is_encrypted() {
+        return from == to || encrypted::takes(to, from);
     }
     let old_large =
         matches!(from, T::Text | T::NText | T::Image) || matches!(to, T::Text | T::NText | T::Image);

@@ -69,6 +69,10 @@ impl Binder<'_> {
         clause: &ast::ForClause,
         nested: bool,
     ) -> Result<BoundQuery> {
+        if !matches!(clause, ast::ForClause::Browse) {
+            let written = selected.query.columns.iter().map(|c| self.read(c.slot));
+            self.refuse_encrypted(&written.collect::<Vec<_>>())?;
+        }
         let writing = match clause {
             ast::ForClause::Browse => return Ok(selected.query),
             ast::ForClause::Json(clause) => self.for_json(&selected, clause)?,

@@ -43,6 +43,15 @@ impl Picture {
             let verdict = |token| crate::keys::shown(on, |name, on| self.permits(token, name, on));
             token.is_some_and(verdict)
         });
+        let sees_keys = |permission| {
+            // Everybody sees them, but who is denied it.
+            let verdict = |token| self.permits(token, permission, SecurableRef::Database);
+            token.is_none_or(|token| verdict(token) != Verdict::Denied)
+        };
+        seen.see_column_keys(
+            sees_keys("VIEW ANY COLUMN MASTER KEY DEFINITION"),
+            sees_keys("VIEW ANY COLUMN ENCRYPTION KEY DEFINITION"),
+        );
         seen.see_xml_collections(token, self);
         seen.see_broker(|on| token.is_some_and(|token| self.sees_of_broker(token, on)));
         seen.modules.retain(|id, module| match module.kind {

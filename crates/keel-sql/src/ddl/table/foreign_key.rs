@@ -107,7 +107,11 @@ impl TableBuilder<'_> {
         let same =
             own.ty.system_type_id() == theirs.ty.system_type_id() || decimal(own.ty) && decimal(theirs.ty);
         let measure = |t: SqlType| (t.max_length_bytes(), t.precision(), t.scale());
-        if !same {
+        let encrypted = own.ty.is_encrypted() || theirs.ty.is_encrypted();
+        if encrypted && !keel_types::ty::encrypted::compares(own.ty, theirs.ty) {
+            let (referenced, referencing) = names();
+            Err(crate::column_keys::errors::other_scheme(referenced, referencing, foreign_key))
+        } else if !same {
             let (referenced, referencing) = names();
             Err(errors::foreign_key_types(referenced, referencing, foreign_key))
         } else if measure(own.ty) != measure(theirs.ty) {

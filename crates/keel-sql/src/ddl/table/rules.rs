@@ -109,6 +109,7 @@ fn fixed_bytes(ty: SqlType) -> usize {
             | SqlType::HierarchyId
             | SqlType::Geometry
             | SqlType::Geography
+            | SqlType::Encrypted(_)
     );
     if varies { 0 } else { usize::try_from(ty.max_length_bytes()).unwrap_or(0) }
 }

@@ -92,13 +92,20 @@ pub fn create_for_select_into(
     Ok(table)
 }
 
-/// Error 458 for typed xml whose collection is not the new table's database's. A temporary table may have its session's.
+/// Error 458 for typed xml whose collection is not the new table's database's, and 33296 for a column whose key is not. A temporary table
+/// may have its session's.
 fn of_same_database(
     runner: &Runner<'_>,
     place: &Place,
     c: &keel_query::ColumnMeta,
     local: bool,
 ) -> Result<()> {
+    if let Some(scheme) = c.ty.scheme()
+        && place.entry.id != crate::engine::TEMPDB
+        && scheme.key.database_id != place.entry.id.0
+    {
+        return Err(crate::column_keys::errors::key_of_other_database(&place.name));
+    }
     let Some(of) = c.ty.xml_schema() else { return Ok(()) };
     let entry = if local { runner.info.current_database() } else { Arc::clone(&place.entry) };
     let picture = runner.info.picture(&entry);
