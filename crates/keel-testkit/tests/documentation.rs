@@ -193,6 +193,7 @@ fn spaced(name: &str) -> String {
         "SET VARIABLE" => "SET @variable".into(),
         "SET OPTION" => "SET option".into(),
         "PERMISSION" => "GRANT, DENY, REVOKE".into(),
+        "CREATE BINDABLE" => "CREATE DEFAULT, CREATE RULE".into(),
         "COMMIT" => "COMMIT TRANSACTION".into(),
         "ROLLBACK" => "ROLLBACK TRANSACTION".into(),
         "SAVE" => "SAVE TRANSACTION".into(),
