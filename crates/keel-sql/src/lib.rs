@@ -36,6 +36,7 @@
 //! | [`column_keys`] | Always Encrypted: keys of columns, which variables are encrypted |
 //! | [`keys`] | keys and certificates of a database, what is encrypted and signed with them |
 //! | [`hadr`] | availability groups: statements, rules, what views show |
+//! | [`startup`] | procedures of master that run when the instance starts |
 //! | [`sink`] | what a client is told |
 //!
 //! Invariants: a writer holds an intent lock on its table and has compared catalog versions after it got it; a catalog

@@ -13,7 +13,7 @@ use super::cost;
 use super::physical::Planned;
 use super::{Planner, SortOrder};
 use crate::bind::rel::{Get, JoinKind, JoinMethod, Rel, SlotSet};
-use crate::errors::Result;
+use crate::errors::{self, Result};
 use crate::exec::node::{Node, Op};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use std::collections::{BTreeSet, HashMap};
@@ -401,7 +401,7 @@ impl ClusterPlanner<'_, '_, '_> {
         let mut partial: Option<Partial> = None;
         for _ in 0..n {
             let next = (0..n).find(|i| !joined.0[*i] && joined.all(&self.leaves[*i].after));
-            let j = next.expect("no two leaves read each other");
+            let j = next.ok_or_else(errors::no_plan)?;
             partial = Some(match partial {
                 None => self.start(j),
                 Some(partial) => {
@@ -411,7 +411,7 @@ impl ClusterPlanner<'_, '_, '_> {
             });
             joined.0[j] = true;
         }
-        Ok(partial.expect("a cluster has leaves"))
+        partial.ok_or_else(errors::no_plan)
     }
 
     /// The way in which a leaf must be joined, where hints leave one.

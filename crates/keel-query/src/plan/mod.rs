@@ -6,6 +6,7 @@ pub mod cluster;
 pub mod cost;
 pub mod estimate;
 mod filtered;
+mod grouped;
 mod late;
 mod mark;
 pub mod parallel;

@@ -27,6 +27,7 @@ mod view;
 mod view_rules;
 
 pub(crate) use view::{is_indexable, shape_of};
+pub(crate) use view_rules::OTHER_AGGREGATES;
 
 impl Runner<'_> {
     pub(super) fn table_for_index(

@@ -10,8 +10,9 @@ use keel_query::xml::push_text;
 use keel_types::{SqlType, cast};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Events that wait at most; what comes then is lost, and the error log says so once.
+/// Events that wait at most; what comes then is lost, and the error log says so once before some are sent.
 const WAITING_MAX: usize = 10_000;
 
 /// An event, and who is told of it.
@@ -28,6 +29,8 @@ pub(crate) struct Waiting {
 #[derive(Default)]
 pub struct Events {
     waiting: Mutex<Vec<Waiting>>,
+    /// One was lost since events were taken last.
+    overflowed: AtomicBool,
 }
 
 impl Events {
@@ -36,6 +39,7 @@ impl Events {
         let mut waiting = self.waiting.lock();
         let (own, others) = std::mem::take(&mut *waiting).into_iter().partition(|w| w.database == database);
         *waiting = others;
+        self.overflowed.store(false, Ordering::Relaxed);
         own
     }
 
@@ -131,7 +135,9 @@ impl Engine {
                 continue;
             }
             if waiting.len() >= WAITING_MAX {
-                self.options().log.write("Event notifications are raised faster than they can be sent.");
+                if !self.raised.overflowed.swap(true, Ordering::Relaxed) {
+                    self.options().log.write("Event notifications are raised faster than they can be sent.");
+                }
                 return;
             }
             let (database, notification) = (*database, Arc::clone(notification));

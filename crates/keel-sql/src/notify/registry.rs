@@ -1,4 +1,5 @@
-//! The subscriptions of an instance in memory.
+//! The subscriptions of an instance in memory: by number, and by the tables that they watch, which is how statements that change rows
+//! ask for them. All is under one lock, that nobody takes while there is no subscription.
 
 use super::Reason;
 use super::changes::{Changed, Changes};
@@ -9,6 +10,7 @@ use keel_query::queue::Guid;
 use keel_query::watch::Watch;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -58,9 +60,16 @@ pub(crate) struct Due {
     pub reason: Reason,
 }
 
+/// The subscriptions of a database, and the watches of its tables, by number.
+#[derive(Default)]
+struct OfDatabase {
+    all: BTreeMap<u64, Arc<Subscription>>,
+    tables: HashMap<ObjectId, BTreeMap<u64, Arc<Watch>>>,
+}
+
 #[derive(Default)]
 struct State {
-    databases: HashMap<DatabaseId, Vec<Arc<Subscription>>>,
+    databases: HashMap<DatabaseId, OfDatabase>,
     due: Vec<Due>,
     /// Databases that may have something to send although they have no queues.
     sending: HashSet<DatabaseId>,
@@ -92,10 +101,7 @@ impl Subscriptions {
     /// Who watches a table.
     pub(crate) fn of_table(&self, database: DatabaseId, table: ObjectId) -> Option<Vec<Arc<Watch>>> {
         let state = self.state.lock();
-        let all = state.databases.get(&database)?.iter().flat_map(|s| &s.watches);
-        let found: Vec<_> =
-            all.filter(|(t, _)| t.object_id == table).map(|(_, watch)| Arc::clone(watch)).collect();
-        (!found.is_empty()).then_some(found)
+        Some(state.databases.get(&database)?.tables.get(&table)?.values().cloned().collect())
     }
 
     /// Adds one, made with its number; `None` when one of its tables has too many.
@@ -108,14 +114,14 @@ impl Subscriptions {
         let of = state.databases.entry(database).or_default();
         let id = self.latest.load(Ordering::SeqCst) + 1;
         let subscription = Arc::new(make(id));
-        let full = |(table, _): &(Arc<TableDef>, _)| {
-            let same = |s: &&Arc<Subscription>| s.watches.iter().any(|(t, _)| t.object_id == table.object_id);
-            of.iter().filter(same).count() >= OF_TABLE_MAX
-        };
-        if subscription.watches.iter().any(full) {
+        let watchers = |table: &TableDef| of.tables.get(&table.object_id).map_or(0, BTreeMap::len);
+        if subscription.watches.iter().any(|(table, _)| watchers(table) >= OF_TABLE_MAX) {
             return None;
         }
-        of.push(Arc::clone(&subscription));
+        for (table, watch) in &subscription.watches {
+            of.tables.entry(table.object_id).or_default().insert(id, Arc::clone(watch));
+        }
+        of.all.insert(id, Arc::clone(&subscription));
         state.sending.insert(database);
         self.open.fetch_add(1, Ordering::SeqCst);
         // Last: who has seen this number before a change has found it among the table's.
@@ -127,14 +133,22 @@ impl Subscriptions {
     pub(crate) fn remove(&self, database: DatabaseId, id: u64) -> Option<Arc<Subscription>> {
         let mut state = self.state.lock();
         let of = state.databases.get_mut(&database)?;
-        let at = of.iter().position(|s| s.stored.id == id)?;
+        let gone = of.all.remove(&id)?;
+        for (table, _) in &gone.watches {
+            if let Some(watches) = of.tables.get_mut(&table.object_id) {
+                watches.remove(&id);
+                if watches.is_empty() {
+                    of.tables.remove(&table.object_id);
+                }
+            }
+        }
         self.open.fetch_sub(1, Ordering::SeqCst);
-        Some(of.remove(at))
+        Some(gone)
     }
 
     /// One by number.
     pub(crate) fn get(&self, database: DatabaseId, id: u64) -> Option<Arc<Subscription>> {
-        self.of_database(database, |s| s.stored.id == id).pop()
+        self.state.lock().databases.get(&database)?.all.get(&id).cloned()
     }
 
     /// All of a database that something is said of.
@@ -144,14 +158,15 @@ impl Subscriptions {
         which: impl Fn(&Subscription) -> bool,
     ) -> Vec<Arc<Subscription>> {
         let state = self.state.lock();
-        state.databases.get(&database).into_iter().flatten().filter(|s| which(s)).cloned().collect()
+        let all = state.databases.get(&database).into_iter().flat_map(|of| of.all.values());
+        all.filter(|s| which(s)).cloned().collect()
     }
 
     /// All, by database and number.
     pub(crate) fn all(&self) -> Vec<(DatabaseId, Arc<Subscription>)> {
         let state = self.state.lock();
-        let of = |(id, of): (&DatabaseId, &Vec<Arc<Subscription>>)| {
-            of.iter().map(|s| (*id, Arc::clone(s))).collect::<Vec<_>>()
+        let of = |(id, of): (&DatabaseId, &OfDatabase)| {
+            of.all.values().map(|s| (*id, Arc::clone(s))).collect::<Vec<_>>()
         };
         let mut all: Vec<_> = state.databases.iter().flat_map(of).collect();
         all.sort_by_key(|(database, s)| (*database, s.stored.id));
@@ -182,11 +197,16 @@ impl Subscriptions {
 
     /// Those that began to watch a table after it was changed first.
     fn newer(&self, changed: &Changed) -> Vec<u64> {
-        let watches = |s: &Subscription| {
-            s.stored.id > changed.seen
-                && s.watches.iter().any(|(t, _)| changed.table.is_none_or(|id| id == t.object_id))
-        };
-        self.of_database(changed.database, watches).iter().map(|s| s.stored.id).collect()
+        let state = self.state.lock();
+        let Some(of) = state.databases.get(&changed.database) else { return Vec::new() };
+        let later = changed.seen + 1..;
+        match changed.table {
+            None => of.all.range(later).map(|(id, _)| *id).collect(),
+            Some(table) => {
+                let watches = of.tables.get(&table).into_iter();
+                watches.flat_map(|watches| watches.range(later.clone())).map(|(id, _)| *id).collect()
+            }
+        }
     }
 
     /// One is to be told by the broker; false when it is no more.
@@ -220,7 +240,8 @@ impl Subscriptions {
         if !self.any() {
             return None;
         }
-        self.state.lock().databases.values().flatten().map(|s| s.stored.expires).min()
+        let state = self.state.lock();
+        state.databases.values().flat_map(|of| of.all.values()).map(|s| s.stored.expires).min()
     }
 
     /// Takes those of a database that are due.

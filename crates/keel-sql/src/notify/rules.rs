@@ -1,5 +1,7 @@
 //! Which queries can be watched, and what they read: the product's rules, as the text and the definitions tell them.
 
+use crate::ddl::OTHER_AGGREGATES;
+use crate::ddl::determinism::is_deterministic;
 use keel_parser::ast::{self, CompareOp, ExprKind, QueryBody, SelectItem, TableHint, TableSourceKind};
 use keel_query::catalog::{ColumnDef, TableDef};
 use keel_types::SqlType;
@@ -7,35 +9,8 @@ use std::sync::Arc;
 
 /// Aggregates that a query in groups may have.
 const AGGREGATES: [&str; 2] = ["COUNT_BIG", "SUM"];
-/// Those that none may have, and functions whose value changes by itself or is the session's.
-const FORBIDDEN: [&str; 54] = [
-    "COUNT",
-    "AVG",
-    "MIN",
-    "MAX",
-    "STDEV",
-    "STDEVP",
-    "VAR",
-    "VARP",
-    "STRING_AGG",
-    "CHECKSUM_AGG",
-    "APPROX_COUNT_DISTINCT",
-    "GROUPING",
-    "GROUPING_ID",
-    "ROW_NUMBER",
-    "RANK",
-    "DENSE_RANK",
-    "NTILE",
-    "LAG",
-    "LEAD",
-    "FIRST_VALUE",
-    "LAST_VALUE",
-    "GETDATE",
-    "GETUTCDATE",
-    "SYSDATETIME",
-    "SYSUTCDATETIME",
-    "SYSDATETIMEOFFSET",
-    "CURRENT_TIMESTAMP",
+/// Functions of the session and of whoever asks. What changes by itself is [told apart](crate::ddl::determinism) for indexes, too.
+const OF_SESSION: [&str; 22] = [
     "CURRENT_USER",
     "SESSION_USER",
     "SYSTEM_USER",
@@ -47,11 +22,6 @@ const FORBIDDEN: [&str; 54] = [
     "SUSER_ID",
     "SUSER_SID",
     "ORIGINAL_LOGIN",
-    "NEWID",
-    "NEWSEQUENTIALID",
-    "RAND",
-    "CRYPT_GEN_RANDOM",
-    "SESSION_CONTEXT",
     "CONTEXT_INFO",
     "HOST_NAME",
     "HOST_ID",
@@ -89,9 +59,10 @@ pub(super) struct Reading<'q> {
     pub comparisons: Vec<Comparison<'q>>,
 }
 
-/// Looks at a query; `table` finds a table by its name. `None` when it cannot be watched.
+/// Looks at a query and its text; `table` finds a table by its name. `None` when it cannot be watched.
 pub(super) fn reading<'q>(
     select: &'q ast::SelectStatement,
+    text: &str,
     table: &dyn Fn(&ast::ObjectName) -> Option<Arc<TableDef>>,
 ) -> Option<Reading<'q>> {
     let QueryBody::Select(block) = &select.query.body else { return None };
@@ -105,7 +76,7 @@ pub(super) fn reading<'q>(
         && block.having.is_none()
         && block.windows.is_empty()
         && !block.from.is_empty();
-    if !plain {
+    if !plain || !is_deterministic(text) {
         return None;
     }
     let mut looking = Looking { table, reading: Reading::default(), grouped: false };
@@ -261,7 +232,9 @@ impl<'q> Looking<'q, '_> {
         if call.name.schema.is_some() || call.over.is_some() || call.within_group.is_some() || call.distinct {
             return None;
         }
-        if FORBIDDEN.contains(&&*name) || AGGREGATES.contains(&&*name) && !self.grouped {
+        let lists: [&[&str]; 3] = [&OTHER_AGGREGATES, &["COUNT", "RAND"], &OF_SESSION];
+        let forbidden = lists.iter().any(|list| list.contains(&&*name));
+        if forbidden || AGGREGATES.contains(&&*name) && !self.grouped {
             return None;
         }
         let date_part = matches!(&*name, "DATEADD" | "DATEDIFF" | "DATEDIFF_BIG" | "DATEPART" | "DATENAME");

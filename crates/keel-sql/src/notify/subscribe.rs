@@ -55,11 +55,11 @@ impl Runner<'_> {
             Some((of, Named::Table(table))) if of.id == entry.id && !name.is_temporary() => Some(table),
             _ => None,
         };
-        let Some(reading) = rules::reading(select, &table).filter(|_| entry.id != TEMPDB) else {
+        let text = statement.span.text(&program.text);
+        let Some(reading) = rules::reading(select, text, &table).filter(|_| entry.id != TEMPDB) else {
             return self.tell_subscriber(&entry, &by, Reason::QUERY);
         };
         let (conditions, values) = self.conditions(program, frame, &reading)?;
-        let text = statement.span.text(&program.text);
         let text = format!("{text}\u{0}{values}");
         self.replace_subscription(&entry, &by, &text)?;
         let now = self.info.engine.now_utc();

@@ -133,6 +133,7 @@ fn what_cannot_be_watched_is_said_at_once() {
         "SELECT g.id FROM dbo.goods g LEFT JOIN dbo.sales s ON s.good = g.id",
         "SELECT g.id FROM dbo.goods g JOIN dbo.goods h ON h.id = g.id",
         "SELECT COUNT(*) AS n FROM dbo.goods",
+        "SELECT id, DECRYPTBYKEY(0x00) AS plain FROM dbo.goods",
         "SELECT COUNT_BIG(*) AS n FROM dbo.goods",
         "SELECT MAX(price) AS m FROM dbo.goods",
         "SELECT good, SUM(good) AS n FROM dbo.sales GROUP BY good",

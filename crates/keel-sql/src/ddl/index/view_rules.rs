@@ -16,7 +16,7 @@ use keel_types::error::Result;
 use keel_types::{SqlError, SqlType};
 
 /// Aggregates that a change of their rows does not tell.
-const OTHER_AGGREGATES: [&str; 12] = [
+pub(crate) const OTHER_AGGREGATES: [&str; 12] = [
     "AVG",
     "MIN",
     "MAX",
