@@ -6,6 +6,7 @@
 //! format: add with `#[serde(default)]`, never change a meaning.
 
 mod bindable;
+mod plain;
 
 pub use bindable::{BindableDef, DefaultDef, RuleDef};
 

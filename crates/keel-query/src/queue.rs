@@ -9,7 +9,7 @@
 //! group, or has just made the conversation: see `keel_sql::broker`.
 
 use crate::capture::{insert, stored_row};
-use crate::catalog::{ColumnDef, IndexColumn, IndexDef, IndexKind, LockEscalation, ObjectId, TableDef};
+use crate::catalog::{ColumnDef, IndexColumn, IndexDef, IndexKind, ObjectId, TableDef};
 use keel_base::{DatabaseId, TreeId};
 use keel_node::{Direction, ReadView, Transaction, TxnError};
 use keel_store::row;
@@ -202,67 +202,23 @@ pub fn table(
     now: i64,
 ) -> TableDef {
     let column = |(at, (name, ty)): (usize, &(&str, SqlType))| ColumnDef {
-        column_id: at as i32 + 1,
-        ordinal: at as u16,
-        name: (*name).to_owned(),
-        ty: *ty,
         collation,
         nullable: at == 13,
-        identity: None,
-        default: None,
-        computed: None,
-        missing_value: None,
-        rowguid: false,
-        mask: None,
-        alias: None,
-        rule: None,
+        ..ColumnDef::plain(at, *name, *ty)
     };
     let columns: Vec<ColumnDef> = COLUMNS.iter().enumerate().map(column).collect();
     let on = |at: usize| IndexColumn { column_id: at as i32 + 1, descending: at == PRIORITY };
-    let index = |index_id: i32, name: &str, kind, key: &[usize]| IndexDef {
-        index_id,
-        tree: trees[usize::from(index_id != 1)],
-        name: name.to_owned(),
-        kind,
-        unique: true,
-        is_primary_key: false,
-        is_unique_constraint: false,
-        constraint_id: 0,
-        key: key.iter().map(|at| on(*at)).collect(),
-        included: Vec::new(),
-        filter: None,
-        disabled: false,
-        ignore_dup_key: false,
-        fill_factor: 0,
-        partitioned: None,
+    let index = |index_id: i32, name: &str, kind, key: &[usize]| {
+        let (tree, key) = (trees[usize::from(index_id != 1)], key.iter().map(|at| on(*at)).collect());
+        IndexDef { unique: true, ..IndexDef::plain(index_id, tree, name, kind, key) }
     };
     let clustered = index(1, "queue_clustered_index", IndexKind::Clustered, &[GROUP, PRIORITY, ORDER]);
     let second = index(2, "queue_secondary_index", IndexKind::Nonclustered, &[PRIORITY, ORDER]);
     TableDef {
-        database,
-        object_id,
-        schema_id,
-        name: name.to_owned(),
-        next_column_id: columns.len() as i32 + 1,
-        next_ordinal: columns.len() as u16,
-        columns,
         indexes: vec![clustered, second],
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        statistics: Vec::new(),
         no_auto_statistics: true,
-        columnstores: Vec::new(),
-        content_indexes: Vec::new(),
-        period: None,
-        history_of: None,
-        change_tracking: None,
-        captures: Vec::new(),
-        lock_escalation: LockEscalation::default(),
-        full_text: None,
-        view_of: Vec::new(),
         queue: true,
-        created: now,
-        modified: now,
+        ..TableDef::plain(database, object_id, schema_id, name, columns, now)
     }
 }
 

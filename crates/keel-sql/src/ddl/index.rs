@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP INDEX, and building an index over existing rows.
 
 use super::storage;
-use super::table::{TableBuilder, fill_factor, heap, option_on};
+use super::table::{TableBuilder, fill_factor, kind_of, option_on};
 use crate::catalog::{Named, fold};
 use crate::errors;
 use crate::map::txn_error;
@@ -97,19 +97,12 @@ impl Runner<'_> {
             builder.table = base.clone();
             let key = builder.index_columns(&c.columns, None)?;
             let included = builder.included_columns(&c.include, &key)?;
+            let index_id = if clustered { 1 } else { builder.next_index_id() };
+            let (tree, name) = (entry.allocate_tree()?, c.name.text.as_str());
             IndexDef {
-                index_id: if clustered { 1 } else { builder.next_index_id() },
-                tree: entry.allocate_tree()?,
-                name: c.name.text.to_string(),
-                kind: if clustered { IndexKind::Clustered } else { IndexKind::Nonclustered },
                 unique: c.unique,
-                is_primary_key: false,
-                is_unique_constraint: false,
-                constraint_id: 0,
-                key,
                 included,
                 filter: c.filter.as_ref().map(|f| builder.expression_text(f)),
-                disabled: false,
                 ignore_dup_key: option_on(&c.options, "IGNORE_DUP_KEY"),
                 fill_factor: fill_factor(&c.options).unwrap_or(0),
                 // Where nothing is said it stays with the table, also when the clustered index is made anew.
@@ -117,6 +110,7 @@ impl Runner<'_> {
                     Some(on) => builder.partitioning(on)?,
                     None => table.clustered().partitioned,
                 },
+                ..IndexDef::plain(index_id, tree, name, kind_of(clustered), key)
             }
         };
         super::placement::check_unique(&base, &index)?;
@@ -374,7 +368,7 @@ impl Runner<'_> {
         let index = base.indexes.remove(at);
         if index.kind == IndexKind::Clustered {
             let partitioned = self.moved_to(table, &index, options)?;
-            let first = IndexDef { partitioned, ..heap(entry.allocate_tree()?) };
+            let first = IndexDef { partitioned, ..IndexDef::heap(entry.allocate_tree()?) };
             return self.cluster(table, base, first);
         }
         self.replace_table(base)?;

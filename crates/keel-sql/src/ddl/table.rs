@@ -24,8 +24,8 @@ use crate::session::scope::Scope;
 use keel_base::TreeId;
 use keel_parser::ast::{self, ConstraintKind, TableElement};
 use keel_query::catalog::{
-    CheckDef, ColumnDef, ColumnstoreDef, ComputedDef, DefaultDef, IndexColumn, IndexDef, IndexKind,
-    LockEscalation, ObjectId, TableDef,
+    CheckDef, ColumnDef, ColumnstoreDef, ComputedDef, DefaultDef, IndexColumn, IndexDef, IndexKind, ObjectId,
+    TableDef,
 };
 use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
@@ -69,32 +69,7 @@ impl<'a> TableBuilder<'a> {
         TableBuilder {
             scope,
             entry,
-            table: TableDef {
-                database: entry.id,
-                object_id: entry.allocate_object(),
-                schema_id,
-                name: name.to_owned(),
-                columns: Vec::new(),
-                indexes: Vec::new(),
-                checks: Vec::new(),
-                foreign_keys: Vec::new(),
-                statistics: Vec::new(),
-                no_auto_statistics: false,
-                columnstores: Vec::new(),
-                content_indexes: Vec::new(),
-                period: None,
-                history_of: None,
-                change_tracking: None,
-                captures: Vec::new(),
-                lock_escalation: LockEscalation::default(),
-                full_text: None,
-                view_of: Vec::new(),
-                queue: false,
-                next_column_id: 1,
-                next_ordinal: 0,
-                created: now,
-                modified: now,
-            },
+            table: TableDef::plain(entry.id, entry.allocate_object(), schema_id, name, Vec::new(), now),
             null_default: options.on(Switches::NULL_DEFAULT_ON) || !options.on(Switches::NULL_DEFAULT_OFF),
             private: false,
             columns_follow: false,
@@ -169,7 +144,7 @@ impl<'a> TableBuilder<'a> {
         }
         if !self.table.indexes.iter().any(|i| i.kind == IndexKind::Clustered) {
             let tree = self.tree()?;
-            self.table.indexes.insert(0, heap(tree));
+            self.table.indexes.insert(0, IndexDef::heap(tree));
         }
         self.order_indexes();
         self.align(on, &[])?;
@@ -196,18 +171,10 @@ impl<'a> TableBuilder<'a> {
         let mut def = ColumnDef {
             column_id,
             ordinal,
-            name,
-            ty: SqlType::Int,
             collation: self.collation,
             nullable: c.nullable.unwrap_or(self.null_default),
-            identity: None,
-            default: None,
-            computed: None,
-            missing_value: None,
             rowguid: c.rowguidcol,
-            mask: None,
-            alias: None,
-            rule: None,
+            ..ColumnDef::plain(self.table.columns.len(), name, SqlType::Int)
         };
         match &c.kind {
             ast::ColumnKind::Typed(ty) => {
@@ -481,22 +448,15 @@ impl<'a> TableBuilder<'a> {
         let object_id = self.object_id();
         let name =
             self.constraint_name(constraint.name.as_ref(), if *primary { "PK" } else { "UQ" }, "", object_id);
+        let index_id = if clustered { 1 } else { self.next_index_id() };
         let index = IndexDef {
-            index_id: if clustered { 1 } else { self.next_index_id() },
-            tree: self.tree()?,
-            name,
-            kind: if clustered { IndexKind::Clustered } else { IndexKind::Nonclustered },
             unique: true,
             is_primary_key: *primary,
             is_unique_constraint: !*primary,
             constraint_id: object_id,
-            key,
-            included: Vec::new(),
-            filter: None,
-            disabled: false,
             ignore_dup_key: option_on(options, "IGNORE_DUP_KEY"),
             fill_factor: fill_factor(options).unwrap_or(0),
-            partitioned: None,
+            ..IndexDef::plain(index_id, self.tree()?, name, kind_of(clustered), key)
         };
         self.table.indexes.push(index);
         self.place_last(filegroup.as_ref())
@@ -518,22 +478,14 @@ impl<'a> TableBuilder<'a> {
             return Err(errors::second_clustered(&self.table.name, &other.name));
         }
         let filter = index.filter.as_ref().map(|f| self.expression_text(f));
+        let (index_id, name) = (if clustered { 1 } else { self.next_index_id() }, index.name.text.as_str());
         let def = IndexDef {
-            index_id: if clustered { 1 } else { self.next_index_id() },
-            tree: self.tree()?,
-            name: index.name.text.to_string(),
-            kind: if clustered { IndexKind::Clustered } else { IndexKind::Nonclustered },
             unique: index.unique,
-            is_primary_key: false,
-            is_unique_constraint: false,
-            constraint_id: 0,
-            key,
             included,
             filter,
-            disabled: false,
             ignore_dup_key: option_on(&index.options, "IGNORE_DUP_KEY"),
             fill_factor: fill_factor(&index.options).unwrap_or(0),
-            partitioned: None,
+            ..IndexDef::plain(index_id, self.tree()?, name, kind_of(clustered), key)
         };
         self.table.indexes.push(def);
         self.place_last(index.filegroup.as_ref())
@@ -650,25 +602,9 @@ fn identity_type(ty: SqlType) -> bool {
     )
 }
 
-/// A heap.
-pub(super) fn heap(tree: TreeId) -> IndexDef {
-    IndexDef {
-        index_id: 0,
-        tree,
-        name: String::new(),
-        kind: IndexKind::Heap,
-        unique: false,
-        is_primary_key: false,
-        is_unique_constraint: false,
-        constraint_id: 0,
-        key: Vec::new(),
-        included: Vec::new(),
-        filter: None,
-        disabled: false,
-        ignore_dup_key: false,
-        fill_factor: 0,
-        partitioned: None,
-    }
+/// What an index is that was made CLUSTERED or NONCLUSTERED.
+pub(super) fn kind_of(clustered: bool) -> IndexKind {
+    if clustered { IndexKind::Clustered } else { IndexKind::Nonclustered }
 }
 
 /// Type and nullability of a query's first column.

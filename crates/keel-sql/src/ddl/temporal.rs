@@ -12,8 +12,7 @@ use crate::program::Program;
 use crate::run::{Frame, Runner};
 use keel_parser::ast::{self, AlterTableAction, ColumnDefinition, Opt, OptValue, TableElement};
 use keel_query::catalog::{
-    Catalog as _, ColumnDef, IndexColumn, IndexDef, IndexKind, LockEscalation, PeriodDef, TableDef,
-    VersioningDef,
+    Catalog as _, ColumnDef, IndexColumn, IndexDef, IndexKind, PeriodDef, TableDef, VersioningDef,
 };
 use keel_query::{EntrySort, SessionInfo as _};
 use keel_types::error::Result;
@@ -480,60 +479,24 @@ fn new_history(
         .iter()
         .enumerate()
         .map(|(i, c)| ColumnDef {
-            column_id: i as i32 + 1,
-            ordinal: i as u16,
-            ty: kept_type(c.ty),
-            identity: None,
-            default: None,
-            computed: None,
-            missing_value: None,
-            rowguid: false,
-            ..c.clone()
+            collation: c.collation,
+            nullable: c.nullable,
+            mask: c.mask.clone(),
+            alias: c.alias,
+            ..ColumnDef::plain(i, &c.name, kept_type(c.ty))
         })
         .collect();
     let key = |id: i32| IndexColumn {
         column_id: table.column_index(id).map_or(0, |i| i as i32 + 1),
         descending: false,
     };
-    let index = IndexDef {
-        index_id: 1,
-        tree: entry.allocate_tree()?,
-        name: format!("ix_{name}"),
-        kind: IndexKind::Clustered,
-        unique: false,
-        is_primary_key: false,
-        is_unique_constraint: false,
-        constraint_id: 0,
-        key: vec![key(period.end), key(period.start)],
-        included: Vec::new(),
-        filter: None,
-        disabled: false,
-        ignore_dup_key: false,
-        fill_factor: 0,
-        partitioned: None,
-    };
+    let ended = vec![key(period.end), key(period.start)];
+    let index = IndexDef::plain(1, entry.allocate_tree()?, format!("ix_{name}"), IndexKind::Clustered, ended);
+    let (database, object_id) = (table.database, entry.allocate_object());
     Ok(TableDef {
-        object_id: entry.allocate_object(),
-        schema_id,
-        name,
-        next_column_id: columns.len() as i32 + 1,
-        next_ordinal: columns.len() as u16,
-        columns,
         indexes: vec![index],
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        statistics: Vec::new(),
-        columnstores: Vec::new(),
-        content_indexes: Vec::new(),
-        period: None,
         history_of: Some(table.object_id),
-        change_tracking: None,
-        captures: Vec::new(),
-        lock_escalation: LockEscalation::default(),
-        full_text: None,
-        view_of: Vec::new(),
-        queue: false,
-        ..table.clone()
+        ..TableDef::plain(database, object_id, schema_id, name, columns, table.created)
     })
 }
 

@@ -7,12 +7,12 @@ use crate::errors;
 use crate::session::info::{Occasion, TriggerRows};
 use crate::session::scope::Scope;
 use keel_parser::ast::{self, StatementKind};
-use keel_query::catalog::{Catalog as _, ColumnDef, LockEscalation, ModuleDef, TableDef};
+use keel_query::catalog::{Catalog as _, ColumnDef, ModuleDef, TableDef};
 use keel_query::context::DmlAction;
 use keel_query::scope::NameParts;
 use keel_query::{Plan, RowBuffer, RunInfo};
+use keel_types::Value;
 use keel_types::error::Result;
-use keel_types::{Collation, Value};
 use std::sync::Arc;
 
 /// A data change that an INSTEAD OF trigger takes over.
@@ -138,49 +138,10 @@ fn view_shape(
     let star = ast::SelectItem::Star { qualifier: None, span: name.span };
     let select = select_from(None, vec![star], vec![named_source(name)], None, name.span);
     let plan = keel_query::compile_select(scope, &select)?;
-    let column = |(i, c): (usize, &keel_query::ColumnMeta)| ColumnDef {
-        column_id: i as i32 + 1,
-        ordinal: i as u16,
-        name: c.name.clone(),
-        ty: c.ty,
-        collation: Collation::default(),
-        nullable: true,
-        identity: None,
-        default: None,
-        computed: None,
-        missing_value: None,
-        rowguid: false,
-        mask: None,
-        alias: None,
-        rule: None,
-    };
+    let column = |(i, c): (usize, &keel_query::ColumnMeta)| ColumnDef::plain(i, &c.name, c.ty);
     let columns: Vec<ColumnDef> = plan.columns().iter().enumerate().map(column).collect();
-    Ok(Arc::new(TableDef {
-        database: entry.id,
-        object_id,
-        schema_id: crate::catalog::DBO,
-        name: name.name.text.to_string(),
-        next_column_id: columns.len() as i32 + 1,
-        next_ordinal: columns.len() as u16,
-        columns,
-        indexes: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        statistics: Vec::new(),
-        no_auto_statistics: false,
-        columnstores: Vec::new(),
-        content_indexes: Vec::new(),
-        period: None,
-        history_of: None,
-        change_tracking: None,
-        captures: Vec::new(),
-        lock_escalation: LockEscalation::default(),
-        full_text: None,
-        view_of: Vec::new(),
-        queue: false,
-        created: 0,
-        modified: 0,
-    }))
+    let (schema_id, name) = (crate::catalog::DBO, name.name.text.as_str());
+    Ok(Arc::new(TableDef::plain(entry.id, object_id, schema_id, name, columns, 0)))
 }
 
 fn rows_query(

@@ -16,7 +16,7 @@ type Rows = Vec<Vec<Value>>;
 pub(crate) fn view_columns(info: &Info, id: i64) -> Vec<ColumnDef> {
     let Ok(id) = i32::try_from(id) else { return Vec::new() };
     if let Some(view) = super::by_object_id(id) {
-        let plain = |(i, (name, ty)): (usize, &Column)| plain_column(i, name, *ty);
+        let plain = |(i, (name, ty)): (usize, &Column)| ColumnDef::plain(i, *name, *ty);
         return view.columns.iter().enumerate().map(plain).collect();
     }
     let entry = info.current_database();
@@ -310,29 +310,9 @@ fn system_columns() -> Rows {
     let of_view = |v: &'static SystemView| {
         let id = super::object_id(Some(v.schema), v.name).unwrap_or(0);
         let columns = v.columns.iter().enumerate();
-        columns.map(move |(i, (name, ty))| column_row(id, &plain_column(i, name, *ty)))
+        columns.map(move |(i, (name, ty))| column_row(id, &ColumnDef::plain(i, *name, *ty)))
     };
     super::all().flat_map(of_view).collect()
-}
-
-/// A column that is only described.
-pub(super) fn plain_column(position: usize, name: &str, ty: SqlType) -> ColumnDef {
-    ColumnDef {
-        column_id: position as i32 + 1,
-        ordinal: position as u16,
-        name: name.to_owned(),
-        ty,
-        collation: keel_types::Collation::default(),
-        nullable: true,
-        identity: None,
-        default: None,
-        computed: None,
-        missing_value: None,
-        rowguid: false,
-        mask: None,
-        alias: None,
-        rule: None,
-    }
 }
 
 /// `systypes`: the same types under their names of before.

@@ -234,7 +234,7 @@ fn described((i, c): (usize, &keel_query::ColumnMeta)) -> ColumnDef {
     ColumnDef {
         nullable: c.nullable,
         identity: c.identity.then_some((1, 1)),
-        ..super::columns::plain_column(i, &c.name, c.ty)
+        ..ColumnDef::plain(i, &c.name, c.ty)
     }
 }
 

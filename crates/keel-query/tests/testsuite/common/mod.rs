@@ -516,52 +516,12 @@ impl Session {
 
     fn empty_table(&self, name: &str) -> TableDef {
         let object_id = self.id();
-        TableDef {
-            database: DB,
-            object_id,
-            schema_id: 1,
-            name: name.to_owned(),
-            columns: Vec::new(),
-            indexes: vec![self.index("", IndexKind::Heap, 0)],
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-            statistics: Vec::new(),
-            no_auto_statistics: false,
-            columnstores: Vec::new(),
-            content_indexes: Vec::new(),
-            period: None,
-            history_of: None,
-            change_tracking: None,
-            captures: Vec::new(),
-            lock_escalation: Default::default(),
-            full_text: None,
-            view_of: Vec::new(),
-            queue: false,
-            next_column_id: 1,
-            next_ordinal: 0,
-            created: 0,
-            modified: 0,
-        }
+        let heap = self.index("", IndexKind::Heap, 0);
+        TableDef { indexes: vec![heap], ..TableDef::plain(DB, object_id, 1, name, Vec::new(), 0) }
     }
 
     fn index(&self, name: &str, kind: IndexKind, index_id: i32) -> IndexDef {
-        IndexDef {
-            index_id,
-            tree: TreeId(self.id() as u32),
-            name: name.to_owned(),
-            kind,
-            unique: false,
-            is_primary_key: false,
-            is_unique_constraint: false,
-            constraint_id: 0,
-            key: Vec::new(),
-            included: Vec::new(),
-            filter: None,
-            disabled: false,
-            ignore_dup_key: false,
-            fill_factor: 0,
-            partitioned: None,
-        }
+        IndexDef::plain(index_id, TreeId(self.id() as u32), name, kind, Vec::new())
     }
 
     fn create_table(&self, x: &ast::CreateTable, sql: &str) -> TableDef {
@@ -752,22 +712,7 @@ impl Session {
 }
 
 fn column(i: usize, name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
-    ColumnDef {
-        column_id: i as i32 + 1,
-        ordinal: i as u16,
-        name: name.to_owned(),
-        ty,
-        collation: Collation::default(),
-        nullable,
-        identity: None,
-        default: None,
-        computed: None,
-        missing_value: None,
-        rowguid: false,
-        mask: None,
-        alias: None,
-        rule: None,
-    }
+    ColumnDef { nullable, ..ColumnDef::plain(i, name, ty) }
 }
 
 /// Runs a golden script: each paragraph (ended by a line `GO`) is a batch; the transcript follows each.

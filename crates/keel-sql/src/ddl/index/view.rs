@@ -20,7 +20,7 @@ use crate::session::options::Switches;
 use crate::session::scope::Scope;
 use keel_parser::ast;
 use keel_query::catalog::{
-    Catalog as _, ColumnDef, IndexDef, IndexKind, LockEscalation, ModuleDef, ModuleKind, ObjectId, TableDef,
+    Catalog as _, ColumnDef, IndexDef, IndexKind, ModuleDef, ModuleKind, ObjectId, TableDef,
 };
 use keel_query::dml::indexed_view::{ViewShape, compile_view_rows, indexed_view_shape};
 use keel_query::{EntrySort, RowSink, SessionInfo as _};
@@ -132,25 +132,15 @@ impl Runner<'_> {
             builder.table = rows.clone();
             let key = builder.index_columns(&c.columns, None)?;
             view_rules::check_key(&view, &shape, &key, true)?;
+            let (tree, name) = (view.entry.allocate_tree()?, c.name.text.as_str());
             IndexDef {
-                index_id: 1,
-                tree: view.entry.allocate_tree()?,
-                name: c.name.text.to_string(),
-                kind: IndexKind::Clustered,
                 unique: true,
-                is_primary_key: false,
-                is_unique_constraint: false,
-                constraint_id: 0,
-                key,
-                included: Vec::new(),
-                filter: None,
-                disabled: false,
-                ignore_dup_key: false,
                 fill_factor: fill_factor(&c.options).unwrap_or(0),
                 partitioned: match &c.filegroup {
                     Some(on) => builder.partitioning(on)?,
                     None => None,
                 },
+                ..IndexDef::plain(1, tree, name, IndexKind::Clustered, key)
             }
         };
         if let Some(by) = index.partitioned {
@@ -183,48 +173,17 @@ impl Runner<'_> {
         view_of: BTreeSet<ObjectId>,
     ) -> Result<TableDef> {
         let columns = shape.columns.iter().enumerate().map(|(i, c)| ColumnDef {
-            column_id: i as i32 + 1,
-            ordinal: i as u16,
-            name: c.name.clone(),
-            ty: c.ty,
             collation: c.collation,
             nullable: c.nullable,
-            identity: None,
-            default: None,
-            computed: None,
-            missing_value: None,
-            rowguid: false,
-            mask: None,
-            alias: None,
-            rule: None,
+            ..ColumnDef::plain(i, &c.name, c.ty)
         });
         let columns: Vec<ColumnDef> = columns.collect();
         let now = self.info.engine.now_local();
+        let module = &view.module;
+        let (object_id, schema_id) = (module.object_id, module.schema_id);
         Ok(TableDef {
-            database: view.entry.id,
-            object_id: view.module.object_id,
-            schema_id: view.module.schema_id,
-            name: view.module.name.clone(),
-            next_column_id: columns.len() as i32 + 1,
-            next_ordinal: columns.len() as u16,
-            columns,
-            indexes: Vec::new(),
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-            statistics: Vec::new(),
-            no_auto_statistics: false,
-            columnstores: Vec::new(),
-            content_indexes: Vec::new(),
-            period: None,
-            history_of: None,
-            change_tracking: None,
-            captures: Vec::new(),
-            lock_escalation: LockEscalation::default(),
-            full_text: None,
             view_of: view_of.into_iter().collect(),
-            queue: false,
-            created: now,
-            modified: now,
+            ..TableDef::plain(view.entry.id, object_id, schema_id, &module.name, columns, now)
         })
     }
 

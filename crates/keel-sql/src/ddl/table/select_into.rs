@@ -1,6 +1,6 @@
 //! The table that SELECT … INTO makes: a heap with the columns of its result, without constraints.
 
-use super::{TableBuilder, heap};
+use super::TableBuilder;
 use crate::catalog::{CatalogObject, DBO, fold};
 use crate::ddl::Place;
 use crate::engine::TEMPDB;
@@ -8,7 +8,7 @@ use crate::errors;
 use crate::program::Program;
 use crate::run::Runner;
 use keel_parser::ast;
-use keel_query::catalog::{ColumnDef, TableDef};
+use keel_query::catalog::{ColumnDef, IndexDef, TableDef};
 use keel_types::SqlType;
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -55,27 +55,17 @@ pub fn create_for_select_into(
             let ty = if c.ty == SqlType::Null { SqlType::Int } else { c.ty };
             of_same_database(runner, &place, c, local)?;
             table.columns.push(ColumnDef {
-                column_id: table.next_column_id,
-                ordinal: table.next_ordinal,
-                name: c.name.clone(),
-                ty,
                 collation: c.collation,
                 nullable: c.nullable,
                 identity: c.identity.then_some(steps),
-                default: None,
-                computed: None,
-                missing_value: None,
-                rowguid: false,
-                mask: None,
-                alias: None,
-                rule: None,
+                ..ColumnDef::plain(table.columns.len(), &c.name, ty)
             });
             table.next_column_id += 1;
             table.next_ordinal += 1;
         }
         table
     };
-    table.indexes.push(heap(place.entry.allocate_tree()?));
+    table.indexes.push(IndexDef::heap(place.entry.allocate_tree()?));
     if local {
         table.object_id = -table.object_id;
         let table = Arc::new(table);
