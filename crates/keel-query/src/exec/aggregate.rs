@@ -20,6 +20,7 @@ type FastHash = foldhash::fast::RandomState;
 type SeenKeys = HashSet<Box<[u8]>, FastHash>;
 
 /// A value being accumulated.
+#[derive(Clone)]
 pub enum Acc {
     /// COUNT.
     Count(i64),

@@ -19,6 +19,7 @@ pub mod parallel;
 pub mod recursive;
 pub mod setop;
 pub mod shared;
+mod sliding;
 pub mod sort;
 pub mod subquery;
 pub mod window;

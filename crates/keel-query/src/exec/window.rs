@@ -7,6 +7,7 @@ use super::aggregate::{Acc, DistinctSpill, percentile};
 use super::count::Counts;
 use super::cx::Cx;
 use super::node::{WindowCallNode, WindowNode};
+use super::sliding::Sliding;
 use super::{restore, row_bytes, save};
 use crate::bind::rel::{FrameEnd, WindowFunc};
 use crate::errors::{self, Result};
@@ -241,8 +242,7 @@ impl WindowOp {
         Ok(vec![result; n])
     }
 
-    /// Aggregates over frames. Those up to the partition's end are accumulated once, from there; others are computed row by
-    /// row.
+    /// Aggregates over frames. Those up to the partition's end are accumulated once, from there; others slide.
     fn aggregate(
         &self,
         cx: &mut Cx<'_>,
@@ -273,14 +273,12 @@ impl WindowOp {
             }
             return Ok(out);
         }
+        let mut sliding = Sliding::new(&spec);
+        let value = |i: usize| values.as_ref().map_or(Value::Null, |v| v[i].clone());
         for (i, result) in out.iter_mut().enumerate() {
             let (start, end) = frame_of(call, peers, i, n);
-            let mut own = Acc::new(&spec);
-            for k in start..end.max(start) {
-                feed(&mut own, k, cx)?;
-            }
             cx.tick()?;
-            *result = own.finish(&spec)?;
+            *result = sliding.over(start..end.max(start), &spec, value, cx)?;
         }
         Ok(out)
     }

@@ -16,6 +16,7 @@ use super::aggregate::{Acc, DistinctSpill};
 use super::count::Counts;
 use super::cx::Cx;
 use super::node::{AggregateCall, WindowCallNode, WindowNode};
+use super::sliding::Sliding;
 use super::{restore, row_bytes, save};
 use crate::bind::rel::{AggFunc, FrameEnd, WindowFunc};
 use crate::errors::{self, Result};
@@ -24,6 +25,7 @@ use crate::work::{RunReader, RunWriter};
 use keel_types::Value;
 use keel_types::compare::order;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a call asks of the rows.
@@ -190,6 +192,8 @@ pub struct StreamWindowOp {
     /// The calls as aggregates; those that are none are left out.
     specs: Vec<Option<AggregateCall>>,
     states: Vec<Option<State>>,
+    /// Aggregates over frames that leave rows behind (calls of the band).
+    sliding: Vec<Option<Sliding>>,
     /// How many rows of the partition a call with a frame from its beginning has taken in (calls of the band).
     taken: Vec<i64>,
     /// LAG, LEAD: rows between; NTILE: groups. Of the current partition.
@@ -258,6 +262,7 @@ impl StreamWindowOp {
             node,
             input,
             states: Vec::new(),
+            sliding: Vec::new(),
             taken: Vec::new(),
             offsets: Vec::new(),
             behind: Vec::new(),
@@ -324,6 +329,7 @@ impl StreamWindowOp {
         let node = Arc::clone(&self.node);
         let calls = || node.calls.iter().zip(&self.specs);
         self.states = calls().map(|(c, s)| State::new(c, s.as_ref())).collect();
+        self.sliding = self.specs.iter().map(|s| s.as_ref().map(Sliding::new)).collect();
         self.constant = vec![Value::Null; node.calls.len()];
         self.lagged.clone_from(&self.constant);
         self.taken = vec![0; node.calls.len()];
@@ -538,11 +544,16 @@ impl StreamWindowOp {
                 values[i] = arg.eval(cx)?;
             }
         }
-        let bytes = row_bytes(&row) + row_bytes(&results) + row_bytes(&values);
+        let bytes = row_bytes(&row) + row_bytes(&results) + row_bytes(&values) + self.accumulators();
         cx.charge(bytes)?;
         self.band.bytes += bytes;
         self.band.rows.push_back(Entry { row, results, values });
         Ok(())
+    }
+
+    /// What aggregates that slide keep for a row of the band, in bytes.
+    fn accumulators(&self) -> usize {
+        self.sliding.iter().flatten().count() * size_of::<Acc>()
     }
 
     /// Hands out the band's current row; rows that no later one reaches leave it.
@@ -564,7 +575,8 @@ impl StreamWindowOp {
         while self.band.at > self.band.back {
             let Some(gone) = self.band.rows.pop_front() else { break };
             let results = node.calls.len() * size_of::<Value>();
-            let bytes = (row_bytes(&gone.row) + row_bytes(&gone.values) + results).min(self.band.bytes);
+            let bytes = row_bytes(&gone.row) + row_bytes(&gone.values) + results + self.accumulators();
+            let bytes = bytes.min(self.band.bytes);
             self.band.bytes -= bytes;
             cx.discharge(bytes);
             self.band.at -= 1;
@@ -588,14 +600,9 @@ impl StreamWindowOp {
         let FrameEnd::Offset(end) = call.frame.end else { return Ok(Value::Null) };
         let end = (at + end + 1).clamp(0, len);
         if let FrameEnd::Offset(start) = call.frame.start {
-            let start = (at + start).clamp(0, len);
-            let Some(mut state) = State::new(call, spec) else { return Ok(Value::Null) };
-            for k in start..end {
-                let value = self.band.rows[k as usize].values[i].clone();
-                state.step(call, spec, value, cx)?;
-            }
+            let start = (at + start).clamp(0, end);
             cx.tick()?;
-            return state.finish(spec);
+            return self.sliding(i, call, start as usize..end as usize, cx);
         }
         let Some(state) = &mut self.states[i] else { return Ok(Value::Null) };
         while self.taken[i] < self.band.gone + end {
@@ -605,6 +612,29 @@ impl StreamWindowOp {
             self.taken[i] += 1;
         }
         state.finish(spec)
+    }
+
+    /// What a call gives over some rows of the band, whose ends only move forward.
+    fn sliding(
+        &mut self,
+        i: usize,
+        call: &WindowCallNode,
+        frame: Range<usize>,
+        cx: &mut Cx<'_>,
+    ) -> Result<Value> {
+        let rows = &self.band.rows;
+        let gone = self.band.gone as usize;
+        if let (Some(spec), Some(sliding)) = (&self.specs[i], &mut self.sliding[i]) {
+            let frame = gone + frame.start..gone + frame.end;
+            return sliding.over(frame, spec, |row| rows[row - gone].values[i].clone(), cx);
+        }
+        let mut values = rows.range(frame).map(|entry| &entry.values[i]);
+        let counts = |value: &&Value| !(call.ignore_nulls && value.is_null());
+        let found = match call.func {
+            WindowFunc::FirstValue => values.find(counts),
+            _ => values.rfind(counts),
+        };
+        Ok(found.cloned().unwrap_or_default())
     }
 
     /// The next row through the band.
