@@ -203,6 +203,12 @@ impl World {
                     self.wipe(i);
                 }
             }
+            Op::Keep(i) => self.put_aside(i),
+            Op::Old(i) => {
+                if self.may_wipe(i) {
+                    self.go_back(i);
+                }
+            }
             Op::Damage(i, n) => {
                 if !self.instances[i].up {
                     self.damage(i, n);

@@ -88,6 +88,10 @@ pub enum Op {
     RestartAll(u64, u64),
     /// Power goes, and the disk is lost with everything on it, unless it holds what nobody else does.
     Wipe(usize),
+    /// Somebody puts a copy of an instance's disk aside.
+    Keep(usize),
+    /// Power goes, and the instance has the disk that was put aside last instead of its own, unless that holds what nobody else does.
+    Old(usize),
     /// An instance that is down loses the last bytes of its logs, unless they are what nobody else has; the number chooses
     /// how many.
     Damage(usize, u64),
@@ -571,6 +575,8 @@ impl Plan {
                     "crashall" => Op::CrashAll(n(2)?),
                     "restartall" => Op::RestartAll(n(2)?, n(3)?),
                     "wipe" => Op::Wipe(i(2)?),
+                    "keep" => Op::Keep(i(2)?),
+                    "old" => Op::Old(i(2)?),
                     "damage" => Op::Damage(i(2)?, n(3)?),
                     "forcequorum" => Op::ForceQuorum(i(2)?),
                     "dismiss" => Op::Dismiss(i(2)?),
@@ -669,6 +675,8 @@ impl fmt::Display for Op {
             Op::CrashAll(s) => write!(f, "crashall {s}"),
             Op::RestartAll(ms, s) => write!(f, "restartall {ms} {s}"),
             Op::Wipe(i) => write!(f, "wipe {i}"),
+            Op::Keep(i) => write!(f, "keep {i}"),
+            Op::Old(i) => write!(f, "old {i}"),
             Op::Damage(i, n) => write!(f, "damage {i} {n}"),
             Op::ForceQuorum(i) => write!(f, "forcequorum {i}"),
             Op::Dismiss(i) => write!(f, "dismiss {i}"),
