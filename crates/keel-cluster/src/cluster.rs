@@ -34,7 +34,9 @@ use crate::ids::{ClusterId, CommandId, GroupId, InstanceId};
 use crate::message::Msg;
 use crate::node::{Identity, Peer};
 use crate::status::{ClusterStatus, MemberStatus, QuorumState};
-use crate::store::{Change, Contents, Forgotten, Output, Replicator, StoreMember, StoreMsg, StoreRecord, Vote};
+use crate::store::{
+    Change, Contents, Forgotten, Output, Replicator, StoreMember, StoreMsg, StoreRecord, Vote,
+};
 use crate::timing::{ClusterOptions, PULSE_EVERY, RETRY_AFTER, TICK_EVERY, WISH_MAX};
 use keel_base::env::sim::SplitMix;
 use serde::{Deserialize, Serialize};

@@ -160,8 +160,12 @@ impl World {
                 LogEvent::LogShort { end, reached } => {
                     format!("{i} misses the end of its log: {end}, it held {reached}")
                 }
-                LogEvent::OldRecord => format!("{i} has forgotten what it acknowledged, and gives its vote up"),
-                LogEvent::OldLeader(name) => format!("{i} takes nothing from {name}, which lacks what was agreed"),
+                LogEvent::OldRecord => {
+                    format!("{i} has forgotten what it acknowledged, and gives its vote up")
+                }
+                LogEvent::OldLeader(name) => {
+                    format!("{i} takes nothing from {name}, which lacks what was agreed")
+                }
                 LogEvent::Unhealthy(_) => format!("{i} is unfit"),
                 LogEvent::MuchToRedo(redo) => format!("{i} has {} bytes to redo before it leads", redo.bytes),
                 LogEvent::Gaps { at, times } => {

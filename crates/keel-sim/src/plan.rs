@@ -239,6 +239,7 @@ impl Plan {
         plan.change_members();
         plan.fail_disks();
         plan.let_redo_lag();
+        plan.go_back();
         plan
     }
 
@@ -290,6 +291,26 @@ impl Plan {
                 self.ops.push((at + time, Op::Lag(i, 0)));
             }
         }
+        self.ops.sort_by_key(|(at, _)| *at);
+    }
+
+    /// Somebody starts an instance from an older copy of its disk.
+    fn go_back(&mut self) {
+        let mut dice = SplitMix(self.chances ^ 0x01_D0);
+        if dice.below(6) != 0 {
+            return;
+        }
+        let end = self.ops.last().map_or(0, |(at, _)| *at);
+        let i = dice.below((self.instances + usize::from(self.witness)) as u64) as usize;
+        let at = 2500 + dice.below(end.max(2500));
+        let back = at + 1000 + dice.below(5000);
+        self.ops.extend([
+            (at, Op::Keep(i)),
+            (at + dice.below(1000), Op::Write(0, 5)),
+            (at + dice.below(1000), Op::Failover(dice.below(self.instances as u64) as usize)),
+            (back, Op::Old(i)),
+            (back + 100 + dice.below(1500), Op::Restart(i)),
+        ]);
         self.ops.sort_by_key(|(at, _)| *at);
     }
 
