@@ -246,6 +246,8 @@ impl Plan {
     /// The plan of a seed for a cluster whose manager is another one: the same troubles, and words that nobody would have needed.
     pub fn grow_external(seed: u64, length: u64) -> Plan {
         let mut plan = Plan { external: true, ..Plan::grow_cluster(seed ^ 0xE7_7E_12, length) };
+        // A manager may tell an older disk to lead before anybody has shown it that it is one: more than is survived.
+        plan.ops.retain(|(_, op)| !matches!(op, Op::Keep(_) | Op::Old(_)));
         let mut dice = SplitMix(plan.chances ^ 0x0F_F1);
         let end = plan.ops.last().map_or(0, |(at, _)| *at);
         for _ in 0..dice.below(4) {
