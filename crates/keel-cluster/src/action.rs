@@ -319,6 +319,11 @@ pub enum LogEvent {
         /// What it held, at least.
         reached: Lsn,
     },
+    /// What this instance has of the cluster's store is older than what it has acknowledged: it was started from an older copy of its
+    /// data directory, or its disk has lost what was synced. It takes part anew, without a vote at first.
+    OldRecord,
+    /// The instance of this name leads the cluster's store and lacks what was agreed before; nothing is taken from it.
+    OldLeader(String),
     /// A forced failover was carried out here.
     Forced {
         /// Epoch it began.

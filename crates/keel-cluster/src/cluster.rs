@@ -28,13 +28,15 @@
 mod vacancy;
 mod votes;
 
-use crate::action::Action;
+use crate::action::{Action, LogEntry, LogEvent};
 use crate::event::CommandError;
 use crate::ids::{ClusterId, CommandId, GroupId, InstanceId};
 use crate::message::Msg;
 use crate::node::{Identity, Peer};
 use crate::status::{ClusterStatus, MemberStatus, QuorumState};
-use crate::store::{Change, Contents, Output, Replicator, StoreMember, StoreMsg, StoreRecord, Vote};
+use crate::store::{
+    Change, Contents, Forgotten, Output, Replicator, StoreMember, StoreMsg, StoreRecord, Vote,
+};
 use crate::timing::{ClusterOptions, PULSE_EVERY, RETRY_AFTER, TICK_EVERY, WISH_MAX};
 use keel_base::env::sim::SplitMix;
 use serde::{Deserialize, Serialize};
@@ -100,6 +102,8 @@ pub(crate) struct Cluster {
     said: BTreeSet<InstanceId>,
     /// The store's leader is lost, and another one is being elected.
     vacancy: Option<Vacancy>,
+    /// The number of a leader from whom nothing is taken, once that was said.
+    refused: Option<u64>,
     /// The record could not be written; again at this time.
     retry_at: Option<Duration>,
     revision: u64,
@@ -123,6 +127,7 @@ impl Cluster {
             pulsed: Duration::ZERO,
             said: BTreeSet::new(),
             vacancy: None,
+            refused: None,
             retry_at: None,
             revision: 0,
             quorate_at: now,
@@ -476,7 +481,7 @@ impl Cluster {
         }
     }
 
-    /// A message about the store came.
+    /// A message about the store came. True when this instance has given its part in the store up.
     pub(crate) fn message(
         &mut self,
         cx: &Sight<'_>,
@@ -484,7 +489,7 @@ impl Cluster {
         msg: StoreMsg,
         random: &mut SplitMix,
         out: &mut Vec<Action>,
-    ) {
+    ) -> bool {
         match msg {
             StoreMsg::Enlist { cluster, generation } => {
                 let raft = self.take_part(cluster, generation, random);
@@ -502,14 +507,8 @@ impl Cluster {
                 self.enlist(cx, out);
             }
             StoreMsg::Raft { cluster, generation, message } => {
-                let current = self.membership().is_some_and(|m| (m.0, m.1) == (cluster, generation));
-                if let Some(store) = self.store.as_mut().filter(|_| current) {
-                    let Some(from) = store.sender_of(&message) else { return };
-                    let known = store.contents.as_ref().and_then(|c| c.member_numbered(from));
-                    if known.is_none_or(|m| m.instance == peer) {
-                        self.numbers.insert(from, peer);
-                        store.step(&message);
-                    }
+                if self.membership().is_some_and(|m| (m.0, m.1) == (cluster, generation)) {
+                    return self.vote_message(cx, peer, &message, random, out);
                 }
             }
             StoreMsg::Dismissed { cluster, generation } => {
@@ -517,6 +516,46 @@ impl Cluster {
                 if mine {
                     self.leave(out);
                 }
+            }
+        }
+        false
+    }
+
+    /// A message of the protocol came. True when it showed that this instance has forgotten what it acknowledged: its old number is
+    /// given up, which the leader learns from the next pulse, and it is asked in again.
+    fn vote_message(
+        &mut self,
+        cx: &Sight<'_>,
+        peer: InstanceId,
+        message: &[u8],
+        random: &mut SplitMix,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let Some(store) = self.store.as_mut() else { return false };
+        let Some(from) = store.sender_of(message) else { return false };
+        let known = store.contents.as_ref().and_then(|c| c.member_numbered(from));
+        if known.is_some_and(|m| m.instance != peer) {
+            return false;
+        }
+        self.numbers.insert(from, peer);
+        let log = |what| Action::Log(LogEntry { group: None, database: None, what });
+        match store.step(message) {
+            Forgotten::Nothing => false,
+            Forgotten::Here => {
+                out.push(log(LogEvent::OldRecord));
+                let number = random.next().max(1);
+                let blank = Replicator::blank(store.cluster, store.generation, number, store.revision());
+                self.voters.clear();
+                self.begin(blank);
+                true
+            }
+            Forgotten::There => {
+                if self.refused != Some(from) {
+                    self.refused = Some(from);
+                    let name = cx.peers.get(&peer).map(|p| p.name.clone()).unwrap_or_default();
+                    out.push(log(LogEvent::OldLeader(name)));
+                }
+                false
             }
         }
     }

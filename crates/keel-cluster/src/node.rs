@@ -528,7 +528,11 @@ impl Node {
                 }
             }
             Msg::Pulse(pulse) => self.pulse_from(peer, pulse, out),
-            Msg::Store(msg) => self.cluster.message(&sight!(self), peer, msg, &mut self.random, out),
+            Msg::Store(msg) => {
+                if self.cluster.message(&sight!(self), peer, msg, &mut self.random, out) {
+                    self.each_group(out, Group::doubt);
+                }
+            }
         }
     }
 

@@ -412,6 +412,8 @@ impl Group {
         let follower = db.followers.get_mut(&replica).expect("made just now");
         follower.session = Session::Started(session);
         follower.since = cx.now;
+        // It cuts what it has behind that place, which it may have acknowledged to a forwarder that had not hardened it yet itself.
+        follower.positions.hardened = follower.positions.hardened.min(from);
         if from < counted {
             // It lacks something acknowledged: it is no target until it has caught up.
             self.leave(cx, database, replica, LeaveReason::Stopped);
@@ -719,8 +721,8 @@ fn follow_point(db: &Database, epoch: Epoch, suspended: bool, facts: &LogFacts) 
     let common = common_end(&db.history, db.hardened, epoch, &theirs, facts.end);
     let first = db.history.first().map_or(db.hardened, |first| first.1);
     if common.is_none() && theirs.is_empty() && first <= facts.end && facts.end <= db.hardened {
-        // A copy without a block, made by seeding: it names the block before its first, so a wrong place is noticed.
-        return Ok(facts.end);
+        // A copy without a block, made by seeding.
+        return if goes_on_here(db, facts) { Ok(facts.end) } else { Err(RefuseReason::NoCommonPoint) };
     }
     let from = common.ok_or_else(|| {
         if facts.end <= first { RefuseReason::LogGone } else { RefuseReason::NoCommonPoint }
@@ -729,6 +731,18 @@ fn follow_point(db: &Database, epoch: Epoch, suspended: bool, facts: &LogFacts) 
         return Err(RefuseReason::NoCommonPoint);
     }
     Ok(from)
+}
+
+/// Whether a copy without a block is one of this history: it was seeded from a log that had, where its own begins, the epoch that this one has
+/// there. Where another one begins just there, as after a failover, its rows must not be newer than that.
+fn goes_on_here(db: &Database, facts: &LogFacts) -> bool {
+    let ours = db.history.iter().rev().find(|(_, begins)| *begins <= facts.end);
+    match (ours, facts.history.last()) {
+        (Some((ours, begins)), Some((theirs, _))) => {
+            ours == theirs || *begins == facts.end && facts.floor <= facts.end
+        }
+        _ => true,
+    }
 }
 
 impl Role {

@@ -229,10 +229,15 @@ impl Group {
         // Not an epoch that this replica began and has forgotten with its disk: it would begin it again.
         let ordinal = config.stamp.epoch.0 % EPOCH_STEP;
         let own = config.replica(self.me).is_some_and(|r| u64::from(r.ordinal) == ordinal);
-        let handed_over = config.primary == Some(self.me)
-            && config.parent == self.config.stamp.epoch
-            && !own
-            && matches!(self.role, Role::Secondary | Role::Resolving { .. } | Role::Demoting);
+        // Nor, in a cluster, one that was handed over to it in a life before, which its disk may have forgotten: who has not followed since
+        // it started takes the role as one that had it, in an epoch above.
+        let followed = match self.role {
+            Role::Secondary | Role::Demoting => true,
+            Role::Resolving { .. } => self.follows || !self.clustered(),
+            _ => false,
+        };
+        let handed_over =
+            config.primary == Some(self.me) && config.parent == self.config.stamp.epoch && !own && followed;
         let new_epoch = config.stamp.epoch != self.config.stamp.epoch;
         let new_primary = config.primary != self.config.primary;
         let gone: Vec<GroupDatabase> =

@@ -9,6 +9,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 mod managed;
+mod old_disk;
 
 const GROUP: GroupId = GroupId(Uuid::from_u128(1));
 const DATABASE: GroupDatabaseId = GroupDatabaseId(Uuid::from_u128(2));

@@ -7,13 +7,14 @@ use crate::copy::Copy;
 use crate::host::RoleChange;
 use crate::lanes::{Flight, Lane};
 use crate::shell::Shared;
-use keel_base::{Epoch, Lsn};
+use keel_base::{Epoch, Lsn, panics};
 use keel_cluster::{
     Action, AvailabilityMode, Event, FenceReason, GroupDatabaseId, GroupId, InstanceId, LogFacts,
     ReceiveFailure, RoleStatus, SessionId,
 };
 use keel_node::{DbError, Role};
 use keel_transport::Session;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -260,20 +261,15 @@ impl Shared {
         };
         let mut promoted: Vec<(GroupDatabaseId, LogFacts)> = Vec::new();
         for some in copies.chunks(PROMOTIONS_MAX) {
-            let facts = thread::scope(|scope| {
-                let running: Vec<_> = some
-                    .iter()
-                    .map(|copy| (copy, scope.spawn(|| promote_one(copy, epoch, &redone))))
-                    .collect();
-                running.into_iter().map(|(copy, run)| (copy, run.join())).collect::<Vec<_>>()
+            let results = side_by_side(some, |copy| {
+                promote_one(copy, epoch, &redone).map_err(|error| error.to_string())
             });
-            for (copy, result) in facts {
+            for (copy, result) in some.iter().zip(results) {
                 match result {
-                    Ok(Ok(facts)) => promoted.push((copy.id, facts)),
-                    Ok(Err(error)) => {
+                    Ok(facts) => promoted.push((copy.id, facts)),
+                    Err(error) => {
                         self.note(Some(copy.id), &format!("{} could not become primary: {error}", copy.name));
                     }
-                    Err(_) => self.note(Some(copy.id), &format!("{} could not become primary", copy.name)),
                 }
             }
         }
@@ -373,6 +369,27 @@ impl Shared {
     }
 }
 
+/// Does something with each of a few, at the same time as far as there are threads to be had. Of one that panics the others know nothing.
+fn side_by_side<T: Sync, R: Send>(
+    some: &[T],
+    what: impl Fn(&T) -> Result<R, String> + Sync,
+) -> Vec<Result<R, String>> {
+    let one = |one: &T| {
+        catch_unwind(AssertUnwindSafe(|| what(one))).unwrap_or_else(|panic| {
+            Err(format!("a system assertion check has failed: {}", panics::text(&*panic)))
+        })
+    };
+    thread::scope(|scope| {
+        let start = |of| thread::Builder::new().name("promotion".into()).spawn_scoped(scope, move || one(of));
+        let started: Vec<_> = some.iter().map(|of| (of, start(of))).collect();
+        let ended = started.into_iter().map(|(of, run)| match run {
+            Ok(run) => run.join().unwrap_or_else(|panic| Err(panics::text(&*panic).to_owned())),
+            Err(_) => one(of),
+        });
+        ended.collect()
+    })
+}
+
 /// `redone` is called once the log is redone, unless nothing was to be redone.
 fn promote_one(copy: &Copy, epoch: Epoch, redone: &dyn Fn()) -> Result<LogFacts, DbError> {
     let _quiet = copy.quiet();
@@ -388,4 +405,20 @@ fn promote_one(copy: &Copy, epoch: Epoch, redone: &dyn Fn()) -> Result<LogFacts,
     }
     copy.log().hold_appends(false);
     Ok(copy.facts())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_that_are_done_side_by_side_one_may_fail_and_one_panic() {
+        let results = side_by_side(&[1, 2, 3, 4], |n| match n {
+            2 => Err("it is two".to_owned()),
+            3 => panic!("no {n}"),
+            n => Ok(n * 10),
+        });
+        let panicked = Err("a system assertion check has failed: no 3".to_owned());
+        assert_eq!(results, [Ok(10), Err("it is two".to_owned()), panicked, Ok(40)]);
+    }
 }

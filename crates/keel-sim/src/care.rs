@@ -203,6 +203,12 @@ impl World {
                     self.wipe(i);
                 }
             }
+            Op::Keep(i) => self.put_aside(i),
+            Op::Old(i) => {
+                if self.may_wipe(i) {
+                    self.go_back(i);
+                }
+            }
             Op::Damage(i, n) => {
                 if !self.instances[i].up {
                     self.damage(i, n);
@@ -496,7 +502,7 @@ impl World {
 
     /// A side is led; or, in the end, somebody is told to lead it.
     fn settle_side(&mut self, side: usize, since: Micros) -> bool {
-        if let Some(leader) = self.leader(side) {
+        if let Some(leader) = self.leader(side).filter(|leader| !self.leads_with_nothing(*leader)) {
             self.leaderless_since[side] = None;
             let config = self.status(leader).map(|s| s.config).filter(|_| self.now > since);
             if let Some(config) = config.filter(|c| c.options.required_synchronized_secondaries > 0) {
@@ -529,6 +535,12 @@ impl World {
             self.order(i, Command::ForceFailover { group: self.group_of(i) });
         }
         false
+    }
+
+    /// A database is closed where it is led, so nobody can follow there; an operator who may lose something has another one lead.
+    fn leads_with_nothing(&self, leader: usize) -> bool {
+        let closed = |s: GroupStatus| s.databases.iter().any(|d| !d.open);
+        self.plan.cluster && self.plan.force && self.status(leader).is_some_and(closed)
     }
 
     /// REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT.

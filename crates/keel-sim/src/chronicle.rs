@@ -103,6 +103,8 @@ impl World {
                 LogEvent::Forced { synchronized: true, .. } => "forced, synchronized",
                 LogEvent::Forced { synchronized: false, .. } => "forced, not synchronized",
                 LogEvent::FailoverHeldBack { .. } => "failover held back",
+                LogEvent::OldRecord => "record older than what was acknowledged",
+                LogEvent::OldLeader(_) => "leader lacks what was agreed",
                 LogEvent::Failover(record) if record.first_commit.is_none() => {
                     match (record.kind, record.cause) {
                         (FailoverKind::Automatic, FailoverCause::Closed) => "failed over: closed",
@@ -157,6 +159,12 @@ impl World {
                 LogEvent::LogCut { at, from } => format!("{i} cuts its log from {from} to {at}"),
                 LogEvent::LogShort { end, reached } => {
                     format!("{i} misses the end of its log: {end}, it held {reached}")
+                }
+                LogEvent::OldRecord => {
+                    format!("{i} has forgotten what it acknowledged, and gives its vote up")
+                }
+                LogEvent::OldLeader(name) => {
+                    format!("{i} takes nothing from {name}, which lacks what was agreed")
                 }
                 LogEvent::Unhealthy(_) => format!("{i} is unfit"),
                 LogEvent::MuchToRedo(redo) => format!("{i} has {} bytes to redo before it leads", redo.bytes),

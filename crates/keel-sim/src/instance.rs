@@ -63,6 +63,8 @@ pub(crate) struct Instance {
     pub(crate) allowed: bool,
     /// Its disk was lost: what the record says it has it need not have.
     pub(crate) wiped: bool,
+    /// A copy of its disk that somebody has put aside, and the marks on it.
+    aside: Option<(Arc<SimDisk>, BTreeMap<GroupDatabaseId, Lsn>)>,
     /// What each copy certainly held, as noted beside the logs; on disk.
     marks: BTreeMap<GroupDatabaseId, Lsn>,
     marked: Micros,
@@ -167,6 +169,7 @@ impl Instance {
             mirrored: BTreeSet::new(),
             allowed: false,
             wiped: false,
+            aside: None,
             marks: BTreeMap::new(),
             marked: 0,
             place: PrimaryPlace::Unknown,
@@ -363,6 +366,24 @@ impl World {
         instance.disk = SimDisk::new();
         instance.recorded.clear();
         instance.marks.clear();
+        instance.wiped = true;
+    }
+
+    /// A copy is made of the disk, as it would be found after a power cut now.
+    pub(crate) fn put_aside(&mut self, i: usize) {
+        let instance = &mut self.instances[i];
+        instance.aside = Some((instance.disk.crash(Tear::KeepAll), instance.marks.clone()));
+    }
+
+    /// The power goes, and what comes back is the disk that was put aside.
+    pub(crate) fn go_back(&mut self, i: usize) {
+        let Some((disk, marks)) = self.instances[i].aside.clone() else { return };
+        self.crash(i, 1);
+        self.probe("disk of before");
+        let instance = &mut self.instances[i];
+        instance.disk = disk.crash(Tear::KeepAll);
+        instance.recorded.clear();
+        instance.marks = marks;
         instance.wiped = true;
     }
 

@@ -88,6 +88,10 @@ pub enum Op {
     RestartAll(u64, u64),
     /// Power goes, and the disk is lost with everything on it, unless it holds what nobody else does.
     Wipe(usize),
+    /// Somebody puts a copy of an instance's disk aside.
+    Keep(usize),
+    /// Power goes, and the instance has the disk that was put aside last instead of its own, unless that holds what nobody else does.
+    Old(usize),
     /// An instance that is down loses the last bytes of its logs, unless they are what nobody else has; the number chooses
     /// how many.
     Damage(usize, u64),
@@ -235,12 +239,15 @@ impl Plan {
         plan.change_members();
         plan.fail_disks();
         plan.let_redo_lag();
+        plan.go_back();
         plan
     }
 
     /// The plan of a seed for a cluster whose manager is another one: the same troubles, and words that nobody would have needed.
     pub fn grow_external(seed: u64, length: u64) -> Plan {
         let mut plan = Plan { external: true, ..Plan::grow_cluster(seed ^ 0xE7_7E_12, length) };
+        // A manager may tell an older disk to lead before anybody has shown it that it is one: more than is survived.
+        plan.ops.retain(|(_, op)| !matches!(op, Op::Keep(_) | Op::Old(_)));
         let mut dice = SplitMix(plan.chances ^ 0x0F_F1);
         let end = plan.ops.last().map_or(0, |(at, _)| *at);
         for _ in 0..dice.below(4) {
@@ -286,6 +293,26 @@ impl Plan {
                 self.ops.push((at + time, Op::Lag(i, 0)));
             }
         }
+        self.ops.sort_by_key(|(at, _)| *at);
+    }
+
+    /// Somebody starts an instance from an older copy of its disk.
+    fn go_back(&mut self) {
+        let mut dice = SplitMix(self.chances ^ 0x01_D0);
+        if dice.below(6) != 0 {
+            return;
+        }
+        let end = self.ops.last().map_or(0, |(at, _)| *at);
+        let i = dice.below((self.instances + usize::from(self.witness)) as u64) as usize;
+        let at = 2500 + dice.below(end.max(2500));
+        let back = at + 1000 + dice.below(5000);
+        self.ops.extend([
+            (at, Op::Keep(i)),
+            (at + dice.below(1000), Op::Write(0, 5)),
+            (at + dice.below(1000), Op::Failover(dice.below(self.instances as u64) as usize)),
+            (back, Op::Old(i)),
+            (back + 100 + dice.below(1500), Op::Restart(i)),
+        ]);
         self.ops.sort_by_key(|(at, _)| *at);
     }
 
@@ -571,6 +598,8 @@ impl Plan {
                     "crashall" => Op::CrashAll(n(2)?),
                     "restartall" => Op::RestartAll(n(2)?, n(3)?),
                     "wipe" => Op::Wipe(i(2)?),
+                    "keep" => Op::Keep(i(2)?),
+                    "old" => Op::Old(i(2)?),
                     "damage" => Op::Damage(i(2)?, n(3)?),
                     "forcequorum" => Op::ForceQuorum(i(2)?),
                     "dismiss" => Op::Dismiss(i(2)?),
@@ -669,6 +698,8 @@ impl fmt::Display for Op {
             Op::CrashAll(s) => write!(f, "crashall {s}"),
             Op::RestartAll(ms, s) => write!(f, "restartall {ms} {s}"),
             Op::Wipe(i) => write!(f, "wipe {i}"),
+            Op::Keep(i) => write!(f, "keep {i}"),
+            Op::Old(i) => write!(f, "old {i}"),
             Op::Damage(i, n) => write!(f, "damage {i} {n}"),
             Op::ForceQuorum(i) => write!(f, "forcequorum {i}"),
             Op::Dismiss(i) => write!(f, "dismiss {i}"),

@@ -45,7 +45,9 @@ const PAIRS_REACH: [&str; 10] = [
 ];
 
 /// What five hundred clusters must reach.
-const CLUSTERS_REACH: [&str; 24] = [
+const CLUSTERS_REACH: [&str; 26] = [
+    "disk of before",
+    "record older than what was acknowledged",
     "redo stood still",
     "sent no more than can be redone",
     "writers slowed",

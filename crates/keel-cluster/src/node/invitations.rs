@@ -53,6 +53,8 @@ impl Node {
         match self.groups.get(&id) {
             Some(group) if group.exists() || joining => {
                 self.for_group(id, out, |g, cx| g.config_from(cx, peer, config));
+                // Who was removed as one replica may have joined as another, in a life that its disk knows nothing of: it is invited again.
+                self.groups.retain(|_, g| !g.forgotten());
             }
             Some(_) => return,
             None => {

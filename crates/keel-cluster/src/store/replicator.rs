@@ -149,6 +149,17 @@ impl Output {
     }
 }
 
+/// What a message tells of who has forgotten something: a disk that is an older copy of itself, or has lost what was synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Forgotten {
+    /// Nothing.
+    Nothing,
+    /// This member lacks what it has acknowledged, or, leading, what was agreed before it was elected.
+    Here,
+    /// The leader that the message is from lacks what was agreed before it was elected.
+    There,
+}
+
 /// One change of the votes; each is made alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vote {
@@ -369,13 +380,43 @@ impl Replicator {
         Message::parse_from_bytes(bytes).ok().map(|m| m.from)
     }
 
-    /// A message of a member. What is not for this member, or makes no sense, is dropped.
-    pub(crate) fn step(&mut self, bytes: &[u8]) {
+    /// A message of a member. What is not for this member, makes no sense, or shows that one of the two has forgotten something, is dropped.
+    pub(crate) fn step(&mut self, bytes: &[u8]) -> Forgotten {
         self.touched = true;
-        let Ok(message) = Message::parse_from_bytes(bytes) else { return };
-        if message.to == self.number {
+        let Ok(message) = Message::parse_from_bytes(bytes) else { return Forgotten::Nothing };
+        if message.to != self.number {
+            return Forgotten::Nothing;
+        }
+        let forgotten = self.forgotten(&message);
+        if forgotten == Forgotten::Nothing {
             // The errors are of messages that came too late to matter.
             let _ = self.node.step(message);
+        }
+        forgotten
+    }
+
+    /// Each of these is a proof, whenever the message was sent: what is agreed is never taken back, and who is elected has all of it.
+    fn forgotten(&self, message: &Message) -> Forgotten {
+        let raft = &self.node.raft;
+        let log = &raft.raft_log;
+        match message.get_msg_type() {
+            // A leader tells a member to commit no more than that member has acknowledged.
+            MessageType::MsgHeartbeat if message.commit > log.last_index() => Forgotten::Here,
+            MessageType::MsgAppendResponse | MessageType::MsgHeartbeatResponse
+                if self.leads() && message.term == raft.term && message.commit > log.last_index() =>
+            {
+                Forgotten::Here
+            }
+            MessageType::MsgAppend if message.term >= raft.term => {
+                let other = |index: u64, term: u64| {
+                    let ours = log.term(index).unwrap_or(0);
+                    index <= log.committed && ours != 0 && ours != term
+                };
+                let differs = other(message.index, message.log_term)
+                    || message.entries.iter().any(|entry| other(entry.index, entry.term));
+                if differs { Forgotten::There } else { Forgotten::Nothing }
+            }
+            _ => Forgotten::Nothing,
         }
     }
 

@@ -350,6 +350,22 @@ fn words(event: &LogEvent, names: &Names) -> (&'static str, i32, String) {
                 reached.0.saturating_sub(end.0)
             ),
         ),
+        LogEvent::OldRecord => (
+            "availability_replica_state_change",
+            0,
+            "What this instance has of the cluster's decisions is older than what it has acknowledged: it was started from an older copy \
+             of its data directory, or its disk has lost what was written. It has no vote until the cluster has taken it in again."
+                .to_owned(),
+        ),
+        LogEvent::OldLeader(leader) => (
+            "availability_replica_state_change",
+            0,
+            format!(
+                "'{leader}' leads the cluster's decisions and lacks some that were agreed on before: it, or a member that elected it, was \
+                 started from an older copy of its data directory. Nothing is taken from it. Stop it, and force a quorum here if there \
+                 is none."
+            ),
+        ),
         LogEvent::Forced { epoch, synchronized } => (
             "availability_replica_state_change",
             0,

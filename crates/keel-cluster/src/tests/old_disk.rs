@@ -1,0 +1,92 @@
+//! Instances that start from an older copy of their disk, with the others' memory of what they have said since.
+
+use super::*;
+
+type Records = (GroupRecord, StoreRecord);
+
+/// What the disk of an instance holds.
+fn disk(pair: &Pair, i: usize) -> Records {
+    let mut own = pair.done.iter().rev().filter(|(of, _)| *of == i).map(|(_, action)| action);
+    let store = own.clone().find_map(|action| match action {
+        Action::PersistStore { record, .. } => Some((**record).clone()),
+        _ => None,
+    });
+    let group = own.find_map(|action| match action {
+        Action::Persist { record, .. } => Some((**record).clone()),
+        _ => None,
+    });
+    (group.expect("it has a group"), store.expect("it is of a cluster"))
+}
+
+/// The group is changed so many times, by who leads it.
+fn change(pair: &mut Pair, times: u8) {
+    for n in 0..times {
+        let required_synchronized_secondaries = 1 - n % 2;
+        let options = GroupOptions { required_synchronized_secondaries, ..pair.status(0).config.options };
+        pair.command(0, 50, Command::SetOptions { group: GROUP, options: Box::new(options) });
+        pair.pass(1);
+    }
+}
+
+/// The instance's process ends, and it starts from this disk.
+fn start(pair: &mut Pair, i: usize, (group, store): Records) {
+    let me = pair.nodes[i].identity().clone();
+    pair.event(1 - i, Event::Disconnected { peer: instance(i) });
+    pair.nodes[i] = Node::new(me, vec![group], Some(&store), 77, pair.now);
+    pair.done.clear();
+    pair.event(i, Event::DatabaseOpened { database: DATABASE, facts: pair.facts(i) });
+    for j in 0..2 {
+        pair.event(j, Event::Connected { peer: instance(1 - j), name: format!("N{}", 1 - j) });
+    }
+    pair.pass(20);
+}
+
+fn said(pair: &Pair, by: usize, wanted: &LogEvent) -> bool {
+    pair.done.iter().any(|(i, a)| *i == by && matches!(a, Action::Log(entry) if entry.what == *wanted))
+}
+
+#[test]
+fn a_member_from_an_older_disk_comes_back_under_another_number() {
+    let mut pair = automatic_pair();
+    let old = disk(&pair, 1);
+    change(&mut pair, 3);
+    start(&mut pair, 1, old);
+    assert!(said(&pair, 1, &LogEvent::OldRecord));
+    let (primary, secondary) = (pair.status(0), pair.status(1));
+    assert_eq!((primary.role, secondary.role), (RoleStatus::Primary, RoleStatus::Secondary));
+    assert_eq!(primary.durable, secondary.durable, "it has all that was agreed");
+    assert!(primary.config.is_failover_ready(replica(1)));
+}
+
+#[test]
+fn a_member_from_its_own_disk_goes_on_under_its_number() {
+    let mut pair = automatic_pair();
+    change(&mut pair, 3);
+    let newest = disk(&pair, 1);
+    start(&mut pair, 1, newest);
+    assert!(!said(&pair, 1, &LogEvent::OldRecord));
+    assert!(pair.status(0).config.is_failover_ready(replica(1)));
+}
+
+#[test]
+fn who_has_the_only_vote_and_an_older_disk_gives_it_up() {
+    let mut pair = automatic_pair();
+    let old = disk(&pair, 0);
+    change(&mut pair, 5);
+    let agreed = pair.status(1).durable;
+    start(&mut pair, 0, old);
+    assert!(said(&pair, 0, &LogEvent::OldRecord));
+    assert_ne!(pair.status(0).role, RoleStatus::Primary);
+    assert_eq!(pair.status(1).durable, agreed, "nothing is taken from it");
+}
+
+#[test]
+fn nothing_is_taken_from_a_leader_that_has_other_words_where_some_were_agreed() {
+    let mut pair = automatic_pair();
+    let old = disk(&pair, 0);
+    change(&mut pair, 1);
+    let agreed = pair.status(1).durable;
+    start(&mut pair, 0, old);
+    assert!(said(&pair, 1, &LogEvent::OldLeader("N0".into())));
+    assert_eq!(pair.status(1).durable, agreed);
+}
