@@ -182,12 +182,9 @@ impl Leaf {
         self.rows.max(0.0).to_bits()
     }
 
-    /// Whether its rows are neither a table's nor a system view's.
-    fn is_computed(&self) -> bool {
-        match &self.source {
-            Source::Table(..) => false,
-            Source::Other(planned) => !planned.as_ref().is_some_and(|p| is_view(&p.node)),
-        }
+    /// Whether its rows are a system view's.
+    fn is_view(&self) -> bool {
+        matches!(&self.source, Source::Other(Some(p)) if is_view(&p.node))
     }
 }
 
@@ -479,14 +476,19 @@ impl ClusterPlanner<'_, '_, '_> {
         if !leaf.needs.is_empty() || keys.is_empty() || directed == Some(JoinMethod::Loop) {
             return Ok(best);
         }
-        // Computed rows, to which no index leads, are looked up by their keys, however few the outer rows are thought to be: comparing
-        // each with each takes for ever when there are more. System views are small, and loops keep the outer rows' order.
-        if leaf.is_computed() || directed == Some(JoinMethod::Hash) {
+        // Rows to which no index leads are looked up by their keys, however few the outer rows are thought to be: comparing each with
+        // each takes for ever when there are more. Those of system views leave the outer rows their order.
+        if matches!(leaf.source, Source::Other(_)) || directed == Some(JoinMethod::Hash) {
             best.cost = f64::INFINITY;
         }
         let both = outer.cost + leaf.cost + cost::HASH_START + rows * cost::TOUCH;
         let written = self.planner.binder.asked.force_order || !self.hints.is_empty();
-        for build_inner in [true, false].into_iter().filter(|inner| !(written && *inner)) {
+        let ways: &[bool] = match (written, leaf.is_view()) {
+            (true, _) => &[false],
+            (false, true) => &[true],
+            (false, false) => &[true, false],
+        };
+        for &build_inner in ways {
             let (build, probe) = if build_inner { (leaf.rows, outer.rows) } else { (outer.rows, leaf.rows) };
             let c = both + build * cost::HASH_BUILD + probe * cost::HASH_PROBE;
             if c < best.cost {
