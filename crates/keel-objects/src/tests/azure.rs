@@ -1,7 +1,7 @@
 //! What Azure's Blob Storage does, and what is asked of it alone.
 
 use super::{Answered, Asked, Dialect, Fault, KEY, PART, Server, Store, bytes, write};
-use keel_base::env::objects::{Access, NewObject as _, ObjectAddress, Objects as _};
+use keel_base::env::objects::{Access, ObjectAddress, Objects as _};
 use std::io::ErrorKind;
 
 /// Of the address that [`Server::storage`] gives.
