@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 cache="$root/target/clients"
 mkdir -p "$cache"
 clients=("$@")
-[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc jtds tedious go dotnet tiberius mssql-tds django sqlalchemy knex typeorm prisma spring debezium s3)
+[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc jtds tedious go dotnet tiberius mssql-tds django sqlalchemy knex typeorm prisma spring debezium s3 azure)
 
 if [ -z "${KEEL:-}" ]; then
   (cd "$root" && cargo build --quiet --locked -p keel)
@@ -86,6 +86,12 @@ run_client() {
         { [ -d "$cache/s3proxy/lib" ] ||
           mvn -q -B -Dstyle.color=never -f "$here/s3proxy/pom.xml" dependency:copy-dependencies -DoutputDirectory="$cache/s3proxy/lib"; } &&
         S3PROXY="$cache/s3proxy/lib" "$python" "$here/python/test_s3.py"
+      ;;
+    azure)
+      mkdir -p "$cache/azurite"
+      python_with pymssql azure-storage-blob cryptography &&
+        { [ -d "$cache/azurite/node_modules/azurite" ] || (cd "$cache/azurite" && npm install --silent --no-audit --no-fund azurite@3); } &&
+        AZURITE="$cache/azurite/node_modules/.bin/azurite-blob" "$python" "$here/python/test_azure.py"
       ;;
     django) odbc_driver && python_with mssql-django && "$python" "$here/python/test_django.py" ;;
     sqlalchemy)

@@ -115,8 +115,9 @@ impl Instance {
         .map_err(|e| anyhow!("the databases could not be opened: {e}"))?;
         let own = || config.data.join("ca-certificates");
         let certificates = Some(config.ca_certificates.clone().unwrap_or_else(own));
-        let urls = keel_s3::Options { certificates, plain: config.plain_http.clone(), ..Default::default() };
-        engine.set_objects(Arc::new(keel_s3::Storage::new(urls)));
+        let urls =
+            keel_objects::Options { certificates, plain: config.plain_http.clone(), ..Default::default() };
+        engine.set_objects(Arc::new(keel_objects::Storage::new(urls)));
         engine.set_connector(Arc::new(Remotes { host_name: crate::config::host_name() }));
         for flag in &config.trace_flags {
             engine.set_trace_flag(i32::try_from(*flag).context("a trace flag is a small number")?, true);

@@ -1,8 +1,9 @@
-//! Object storage in memory, for scripts: `s3://store/shop/…` with the key `AKID` / `right`. What is written to a name with `broken` in it
-//! fails when it is to become an object.
+//! Object storage in memory, for scripts: `s3://store/shop/…` with the key `AKID` / `right`, and `https://store.blob.core.windows.net/shop/…`
+//! with the signature `sv=1&sig=right` or the key `store` / `cmlnaHQ=`. What is written to a name with `broken` in it fails when it is to become an
+//! object.
 
 use keel_base::env::File;
-use keel_base::env::objects::{NewObject, ObjectAddress, Objects};
+use keel_base::env::objects::{Access, NewObject, ObjectAddress, Objects};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -18,12 +19,30 @@ pub struct MemoryObjects {
 
 impl MemoryObjects {
     fn check(at: &ObjectAddress) -> io::Result<()> {
-        if at.key != ("AKID".to_owned(), "right".to_owned()) {
-            let text = "HTTP 403 SignatureDoesNotMatch: The signature is another one.";
+        let key = |name: &str, secret: &str| Access::Key { name: name.to_owned(), secret: secret.to_owned() };
+        let is_azure = at.url.starts_with("https://");
+        let lets_in = match is_azure {
+            true => {
+                at.access == Access::Signature("sv=1&sig=right".to_owned())
+                    || at.access == key("store", "cmlnaHQ=")
+            }
+            false => at.access == key("AKID", "right"),
+        };
+        if !lets_in {
+            let text = match is_azure {
+                true => "HTTP 403 AuthenticationFailed: Server failed to authenticate the request.",
+                false => "HTTP 403 SignatureDoesNotMatch: The signature is another one.",
+            };
             return Err(io::Error::new(ErrorKind::PermissionDenied, text));
         }
-        if !at.url.starts_with("s3://store/shop/") {
-            let text = "HTTP 404 NoSuchBucket: The specified bucket does not exist.";
+        if !["s3://store/shop/", "https://store.blob.core.windows.net/shop/"]
+            .iter()
+            .any(|s| at.url.starts_with(s))
+        {
+            let text = match is_azure {
+                true => "HTTP 404 ContainerNotFound",
+                false => "HTTP 404 NoSuchBucket: The specified bucket does not exist.",
+            };
             return Err(io::Error::new(ErrorKind::NotFound, text));
         }
         if at.region != "us-east-1" {

@@ -56,7 +56,7 @@ GO
 backup database shop to url = 's3://store/shop/full.bak' with format, compression, maxtransfersize = 5242880, backup_options = '{"s3": {"region": "us-east-1"}}'
 GO
 -- What is no such URL, and a path that looks like one.
-backup database shop to url = 'https://account.blob.core.windows.net/container/full.bak'
+backup database shop to url = 'ftp://store/shop/full.bak'
 GO
 backup database shop to disk = 's3://store/shop/full.bak'
 GO

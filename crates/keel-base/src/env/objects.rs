@@ -5,23 +5,46 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+/// What lets somebody into a storage.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Access {
+    /// A key that requests are signed with.
+    Key {
+        /// What the storage calls the key; of Azure's storage the account.
+        name: String,
+        /// The key itself.
+        secret: String,
+    },
+    /// A part of each request that somebody has signed (Azure's shared access signatures).
+    Signature(String),
+}
+
+impl fmt::Debug for Access {
+    /// Without what is secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Access::Key { name, .. } => write!(f, "the key {name}"),
+            Access::Signature(_) => f.write_str("a signature"),
+        }
+    }
+}
+
 /// Who asks for an object, and where it is.
 #[derive(Clone)]
 pub struct ObjectAddress {
-    /// `s3://host[:port]/…`
+    /// `s3://host[:port]/…`, or `https://host[:port]/…` of Azure's storage.
     pub url: String,
-    /// Of whoever asks: name of the key, and the key.
-    pub key: (String, String),
-    /// Where the storage is said to be.
+    /// What lets whoever asks in.
+    pub access: Access,
+    /// Where S3 storage is said to be.
     pub region: String,
     /// Whether whoever asks does not want to wait any longer. Looked at while something is waited for.
     pub cancelled: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl fmt::Debug for ObjectAddress {
-    /// Without the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} in {}", self.url, self.key.0, self.region)
+        write!(f, "{} with {:?} in {}", self.url, self.access, self.region)
     }
 }
 
@@ -34,7 +57,7 @@ pub trait NewObject: File {
 
 /// Object storage.
 ///
-/// Errors tell by their kind what is wrong: `PermissionDenied`, `NotFound` (the bucket or the object), `AlreadyExists`, `Unsupported` (a URL
+/// Errors tell by their kind what is wrong: `PermissionDenied`, `NotFound` (the bucket, the container or the object), `AlreadyExists`, `Unsupported` (a URL
 /// that cannot be asked), `TimedOut` and others after attempts enough. Their texts are for people.
 pub trait Objects: Send + Sync {
     /// Begins an object. It is sent in parts of `part_bytes`, of which about three are in memory. One that is there is in the way unless

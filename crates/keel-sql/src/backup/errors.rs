@@ -113,6 +113,10 @@ crate::errors::error_functions! {
     os_error(detail, path) = 3634, 16, 1, "The operating system returned the error '{detail}' while attempting 'RestoreContainer::ValidateTargetForCreation' on '{path}'.";
     /// The set does not check out.
     damaged(detail) = 3189, 16, 1, "Damage to the backup set was detected. {detail}";
+    /// WITH CREDENTIAL is for those with the account's key.
+    credential_has_signature() = 3225, 16, 1, "Use of WITH CREDENTIAL syntax is not valid for credentials containing a Shared Access Signature.";
+    /// BLOCKSIZE.
+    block_size() = 3253, 16, 1, "The block size parameter must supply a value that is a power of 2.";
     /// An option's value.
     bad_value(option) = 3217, 16, 1, "Invalid value specified for {option} parameter.";
     /// An option that the statement does not have.

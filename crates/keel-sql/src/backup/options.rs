@@ -104,7 +104,6 @@ pub(super) struct Options {
 
 /// Taken, because what they say is so anyway or concerns tapes and buffers that are not here.
 const IDLE: &[&str] = &[
-    "BLOCKSIZE",
     "BUFFERCOUNT",
     "MEDIANAME",
     "MEDIADESCRIPTION",
@@ -132,6 +131,16 @@ const IDLE_RESTORING: &[&str] = &[
 /// Known, and not here.
 const MISSING: &[&str] = &["FILE_SNAPSHOT", "PARTIAL", "CONTINUE_AFTER_ERROR", "METADATA_ONLY", "SNAPSHOT"];
 const STATS_DEFAULT: u64 = 10;
+
+/// BLOCKSIZE has to be one that the product takes, and is of no use: there are no blocks in the file's form. Errors 3217 and 3253.
+fn block_size(said: Option<i64>) -> Result<()> {
+    let bytes = said.and_then(|n| u64::try_from(n).ok()).ok_or_else(|| errors::bad_value("BLOCKSIZE"))?;
+    match bytes {
+        n if !n.is_power_of_two() => Err(errors::block_size()),
+        512..=65_536 => Ok(()),
+        _ => Err(errors::bad_value("BLOCKSIZE")),
+    }
+}
 
 /// A time as STOPAT and EXPIREDATE give it: local ticks.
 fn time_of(text: Option<&str>, option: &str) -> Result<i64> {
@@ -205,9 +214,9 @@ impl Runner<'_> {
             }
         };
         match (kind == "URL", is_url(&name)) {
-            (true, false) => {
-                Err(sql_errors::not_supported(format!("The URL '{name}', which does not begin with s3://,")))
-            }
+            (true, false) => Err(sql_errors::not_supported(format!(
+                "The URL '{name}', which begins with neither s3:// nor https://,"
+            ))),
             // Where a name leads is seen from it from here on.
             (false, true) => Err(errors::cannot_open(
                 name,
@@ -253,6 +262,7 @@ impl Runner<'_> {
                     found.stats = number.and_then(|n| n.try_into().ok()).unwrap_or(STATS_DEFAULT).min(100)
                 }
                 "CREDENTIAL" => found.credential = text,
+                "BLOCKSIZE" => block_size(number)?,
                 "MAXTRANSFERSIZE" => found.max_transfer = number.or(Some(0)),
                 name @ "BACKUP_OPTIONS" if !restores => found.region = url::region(text.as_deref(), name)?,
                 name @ "RESTORE_OPTIONS" if restores => found.region = url::region(text.as_deref(), name)?,

@@ -1,7 +1,8 @@
 //! Devices that are URLs: with which credential they are reached, and what went wrong in the product's words.
 //!
 //! A credential of the instance stands for the URLs that begin with its name, up to a `/` or the end: the longest name counts. WITH
-//! CREDENTIAL names one instead.
+//! CREDENTIAL names one instead; to Azure's storage that is one with the account's key, while those that are found have a shared access
+//! signature.
 
 use super::errors;
 use super::media::Label;
@@ -13,26 +14,58 @@ use crate::keys::CredentialDef;
 use crate::keys::credential::ALTER_ANY;
 use crate::session::info::Info;
 use keel_base::env::File;
-use keel_base::env::objects::{NewObject, ObjectAddress, Objects};
+use keel_base::env::objects::{Access, NewObject, ObjectAddress, Objects};
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-/// What URLs of devices begin with.
-const SCHEME: &str = "s3://";
-/// IDENTITY of the credentials that they are reached with.
-const IDENTITY: &str = "S3 Access Key";
 /// The product's default where a statement says nothing.
 const REGION_DEFAULT: &str = "us-east-1";
-/// Bytes of a part: at least, at most, and when nothing is said.
-const PART_BYTES: [usize; 3] = [5 << 20, 20 << 20, 10 << 20];
 /// Characters of a device's name at most.
 const LENGTH_MAX: usize = 259;
 
+/// A kind of object storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    S3,
+    Azure,
+}
+
+/// What URLs of devices begin with.
+const SCHEMES: [(&str, Kind); 3] = [("s3://", Kind::S3), ("https://", Kind::Azure), ("http://", Kind::Azure)];
+
+impl Kind {
+    /// Of a URL.
+    fn of(device: &str) -> Option<Kind> {
+        let begins = |s: &str| device.get(..s.len()).is_some_and(|start| start.eq_ignore_ascii_case(s));
+        SCHEMES.iter().find(|(scheme, _)| begins(scheme)).map(|(_, kind)| *kind)
+    }
+
+    /// IDENTITY of the credentials that it is reached with.
+    fn identity(self) -> &'static str {
+        match self {
+            Kind::S3 => "S3 Access Key",
+            Kind::Azure => "SHARED ACCESS SIGNATURE",
+        }
+    }
+
+    /// MAXTRANSFERSIZE: bytes of a part. Error 3217.
+    fn part_bytes(self, said: Option<i64>) -> Result<usize> {
+        let (least, most, unit, default) = match self {
+            Kind::S3 => (5 << 20, 20 << 20, 1, 10 << 20),
+            Kind::Azure => (64 << 10, 4 << 20, 64 << 10, 4 << 20),
+        };
+        let Some(said) = said else { return Ok(default) };
+        let fits = |n: &usize| (least..=most).contains(n) && n.is_multiple_of(unit);
+        let bytes = usize::try_from(said).ok().filter(fits);
+        bytes.ok_or_else(|| errors::bad_value("MAXTRANSFERSIZE"))
+    }
+}
+
 /// Whether a device's name is a URL's. Paths that look like one are not taken ([`super::options`]).
 pub(super) fn is_url(device: &str) -> bool {
-    device.get(..SCHEME.len()).is_some_and(|start| start.eq_ignore_ascii_case(SCHEME))
+    Kind::of(device).is_some()
 }
 
 /// How a statement reaches its devices.
@@ -73,11 +106,11 @@ impl<'e> Reach<'e> {
 
     /// Begins an object. Error 3271 for one that is there and is not to be replaced.
     pub fn create(&self, url: &str, replace: bool) -> Result<Arc<dyn NewObject>> {
-        let (objects, at) = self.address(url)?;
-        let part_bytes = part_bytes(self.urls.as_ref().and_then(|urls| urls.max_transfer))?;
+        let (objects, at, kind) = self.address(url)?;
+        let part_bytes = kind.part_bytes(self.urls.as_ref().and_then(|urls| urls.max_transfer))?;
         objects.create(&at, part_bytes, replace).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => errors::object_exists(url),
-            // The bucket: there need not be an object.
+            // The bucket or container: there need not be an object.
             ErrorKind::NotFound => unsupported(url, &e.to_string()),
             _ => cannot_open(url, &e),
         })
@@ -85,12 +118,13 @@ impl<'e> Reach<'e> {
 
     /// Opens an object to be read.
     pub fn open(&self, url: &str) -> Result<Arc<dyn File>> {
-        let (objects, at) = self.address(url)?;
+        let (objects, at, _) = self.address(url)?;
         objects.open(&at).map_err(|e| cannot_open(url, &e))
     }
 
-    fn address(&self, url: &str) -> Result<(&'e Arc<dyn Objects>, ObjectAddress)> {
-        let (Some(urls), Some(objects)) = (&self.urls, self.engine.objects()) else {
+    fn address(&self, url: &str) -> Result<(&'e Arc<dyn Objects>, ObjectAddress, Kind)> {
+        let (Some(urls), Some(objects), Some(kind)) = (&self.urls, self.engine.objects(), Kind::of(url))
+        else {
             return Err(unsupported(url, "Nothing here reaches URLs."));
         };
         if url.chars().count() > LENGTH_MAX {
@@ -99,24 +133,53 @@ impl<'e> Reach<'e> {
         if !urls.may {
             return Err(errors::cannot_open(url, format!("5(Access is denied. It takes {ALTER_ANY}.)")));
         }
-        let credential = self.credential(url, urls.credential.as_deref())?;
-        if !credential.identity.eq_ignore_ascii_case(IDENTITY) {
-            let why = format!("The credential '{}' is not of IDENTITY = '{IDENTITY}'.", credential.name);
-            return Err(unsupported(url, &why));
-        }
-        let secret = self.engine.credential_secret(&credential)?;
-        let Some((name, key)) = secret.split_once(':') else {
-            let why =
-                format!("The SECRET of the credential '{}' is not 'key id:secret key'.", credential.name);
-            return Err(unsupported(url, &why));
-        };
+        let named = urls.credential.as_deref();
         let at = ObjectAddress {
             url: url.to_owned(),
-            key: (name.to_owned(), key.to_owned()),
+            access: self.access(url, kind, &self.credential(url, named)?, named.is_some())?,
             region: urls.region.clone(),
             cancelled: Arc::clone(&urls.cancelled),
         };
-        Ok((objects, at))
+        Ok((objects, at, kind))
+    }
+
+    /// What a credential has for a storage. Error 3225 for a signature that WITH CREDENTIAL names.
+    fn access(&self, url: &str, kind: Kind, credential: &CredentialDef, is_named: bool) -> Result<Access> {
+        let is = |identity: &str| credential.identity.eq_ignore_ascii_case(identity);
+        let unfit = |what: &str| unsupported(url, &format!("The {what}."));
+        let (name, is_of_kind) = (&credential.name, is(kind.identity()));
+        if kind == Kind::Azure && is("Managed Identity") {
+            return Err(unfit(&format!(
+                "credential '{name}' is of a managed identity, which is not asked for here"
+            )));
+        }
+        // With a name it is the account's, whatever that is called.
+        let is_account = kind == Kind::Azure && is_named;
+        if is_account && is_of_kind {
+            return Err(errors::credential_has_signature());
+        }
+        if !is_account && !is_of_kind {
+            return Err(unfit(&format!("credential '{name}' is not of IDENTITY = '{}'", kind.identity())));
+        }
+        let secret = self.engine.credential_secret(credential)?;
+        let unfit = |what: &str| unfit(&format!("SECRET of the credential '{name}' is not {what}"));
+        match kind {
+            Kind::S3 => {
+                let (name, key) = secret.split_once(':').ok_or_else(|| unfit("'key id:secret key'"))?;
+                Ok(Access::Key { name: name.to_owned(), secret: key.to_owned() })
+            }
+            Kind::Azure if is_account => {
+                Ok(Access::Key { name: credential.identity.clone(), secret: secret.clone() })
+            }
+            Kind::Azure => {
+                let is_query =
+                    secret.contains("sig=") && secret.chars().all(|c| c.is_ascii_graphic() && c != '#');
+                if !is_query {
+                    return Err(unfit("a shared access signature ('sv=…&sig=…')"));
+                }
+                Ok(Access::Signature(secret.clone()))
+            }
+        }
     }
 
     fn credential(&self, url: &str, named: Option<&str>) -> Result<CredentialDef> {
@@ -157,13 +220,6 @@ fn cannot_open(url: &str, e: &io::Error) -> Box<SqlError> {
     errors::cannot_open(url, format!("{words} {e})"))
 }
 
-/// MAXTRANSFERSIZE for URLs. Error 3217.
-fn part_bytes(said: Option<i64>) -> Result<usize> {
-    let Some(said) = said else { return Ok(PART_BYTES[2]) };
-    let bytes = usize::try_from(said).ok().filter(|n| (PART_BYTES[0]..=PART_BYTES[1]).contains(n));
-    bytes.ok_or_else(|| errors::bad_value("MAXTRANSFERSIZE"))
-}
-
 /// The region in `{"s3": {"region": "…"}}`. Error 3217.
 pub(super) fn region(json: Option<&str>, option: &str) -> Result<Option<String>> {
     let read = serde_json::from_str::<serde_json::Value>(json.unwrap_or_default());
@@ -196,6 +252,7 @@ mod tests {
         ] {
             assert!(stands_for(name, url), "{name}");
         }
+        assert!(stands_for("https://a.blob.core.windows.net/shop", "HTTPS://A.blob.core.windows.net/shop/x"));
         for name in
             ["s3://store:9000/sh", "s3://store:9000/shop/daily/full.bak/x", "s3://", "store:9000", "", "s3:"]
         {

@@ -1,26 +1,18 @@
 //! An object that is written: parts, sent by a thread while the next one is filled.
 
-use crate::request::{Answer, Client, element};
+use crate::service::Service;
 use keel_base::env::File;
 use keel_base::env::objects::NewObject;
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use rusty_s3::actions::{
-    AbortMultipartUpload, CompleteMultipartUpload, CreateMultipartUpload, DeleteObject, HeadObject,
-    UploadPart,
-};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Parts of an object at most, as storages have it.
-const PARTS_MAX: usize = 10_000;
 /// How often who waits for the thread looks whether its client still does.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long giving up may take with a storage that does not answer.
 const GIVE_UP_WITHIN: Duration = Duration::from_secs(20);
-/// Answers to what is asked beside the parts are short.
-const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
 /// An upload. The thread lives as long as it does.
 pub(crate) struct Upload {
@@ -30,9 +22,11 @@ pub(crate) struct Upload {
 }
 
 struct Shared {
-    client: Client,
-    /// What the storage calls the upload.
+    service: Box<dyn Service>,
+    /// What the upload is called.
     id: String,
+    /// An object that is there is replaced.
+    replace: bool,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -75,25 +69,10 @@ impl State {
 }
 
 impl Upload {
-    pub fn begin(client: Client, part_bytes: usize, replace: bool) -> io::Result<Upload> {
-        let place = &client.place;
-        let head = HeadObject::new(&place.bucket, client.credentials(), &place.key);
-        match client.ask(&head, &[], &[], 0) {
-            Ok(_) if !replace => return Err(ErrorKind::AlreadyExists.into()),
-            Ok(_) => {}
-            Err(e) if e.kind() == ErrorKind::NotFound => {}
-            // Who may only write is not told what is there: with FORMAT nobody asks.
-            Err(e) if e.kind() == ErrorKind::PermissionDenied && replace => {}
-            Err(e) => return Err(e),
-        }
-        let create = CreateMultipartUpload::new(&place.bucket, client.credentials(), &place.key);
-        let answer = client.ask(&create, &[], &[], ANSWER_BYTES_MAX)?;
-        let text = String::from_utf8_lossy(&answer.body);
-        // Not every storage names the namespace that the standard's reader asks for.
-        let id = element(&text, "UploadId").map(str::to_owned);
-        let id =
-            id.ok_or_else(|| io::Error::new(ErrorKind::Unsupported, "What answers is no S3 storage."))?;
-        let shared = Arc::new(Shared { client, id, state: Mutex::default(), changed: Condvar::new() });
+    pub fn begin(service: Box<dyn Service>, part_bytes: usize, replace: bool) -> io::Result<Upload> {
+        let id = service.begin(replace)?;
+        let shared =
+            Arc::new(Shared { service, id, replace, state: Mutex::default(), changed: Condvar::new() });
         let sender = Arc::clone(&shared);
         let thread =
             std::thread::Builder::new().name("object upload".into()).spawn(move || sender.send_parts());
@@ -149,15 +128,17 @@ impl Shared {
     }
 
     fn send_part(&self, number: usize, part: &[u8]) -> io::Result<String> {
-        let too_many = || io::Error::new(ErrorKind::FileTooLarge, "more than 10,000 parts");
-        let number =
-            u16::try_from(number).ok().filter(|n| usize::from(*n) <= PARTS_MAX).ok_or_else(too_many)?;
-        let (client, place) = (&self.client, &self.client.place);
-        let put = UploadPart::new(&place.bucket, client.credentials(), &place.key, number, &self.id);
-        let waits = || !(client.cancelled)() && self.state.lock().end == End::Open;
-        let answer = client.ask_while(&waits, &put, &[], part, ANSWER_BYTES_MAX)?;
-        let tag = answer.headers.get("etag").and_then(|tag| tag.to_str().ok());
-        tag.map(str::to_owned).ok_or_else(|| io::Error::other("the storage does not name the part"))
+        let (service, most) = (&self.service, self.service.parts_max());
+        if number > most {
+            let text = format!("more than {most} parts");
+            return Err(io::Error::new(ErrorKind::FileTooLarge, text));
+        }
+        let waits = || !self.is_cancelled() && self.state.lock().end == End::Open;
+        service.send(&self.id, number, part, &waits)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        (self.service.client().cancelled)()
     }
 
     /// Waits until something is so, or has failed.
@@ -171,57 +152,21 @@ impl Shared {
             if is_so(state) {
                 return Ok(());
             }
-            if (self.client.cancelled)() {
+            if self.is_cancelled() {
                 return Err(ErrorKind::Interrupted.into());
             }
             self.changed.wait_for(state, LOOK_EVERY);
         }
     }
 
-    /// Makes the parts an object.
-    fn complete(&self, tags: &[String], length: u64) -> io::Result<()> {
-        let (client, place) = (&self.client, &self.client.place);
-        let tags = tags.iter().map(String::as_str);
-        let complete =
-            CompleteMultipartUpload::new(&place.bucket, client.credentials(), &place.key, &self.id, tags);
-        let body = complete.clone().body();
-        let done = client.ask(&complete, &[], body.as_bytes(), ANSWER_BYTES_MAX);
-        match done {
-            // It may be said behind a status that it went well.
-            Ok(Answer { body, .. }) => match element(&String::from_utf8_lossy(&body), "Code") {
-                Some(code) => Err(io::Error::other(format!("the parts did not become an object: {code}"))),
-                None => Ok(()),
-            },
-            // Its answer was lost, and then there is no such upload any more.
-            Err(e) if e.kind() == ErrorKind::NotFound && self.is_there(length) => Ok(()),
-            Err(e) => Err(e),
-        }
-    }
-
-    fn is_there(&self, length: u64) -> bool {
-        let (client, place) = (&self.client, &self.client.place);
-        let head = HeadObject::new(&place.bucket, client.credentials(), &place.key);
-        let found = client.ask(&head, &[], &[], 0).ok();
-        let said = found.and_then(|answer| answer.headers.get("content-length")?.to_str().ok()?.parse().ok());
-        said == Some(length)
-    }
-
     /// Nothing of it is left. Whether anybody waits does not matter, but it does not take for ever.
     fn clean_up(&self, was: End) {
-        let (client, place) = (&self.client, &self.client.place);
         let until = Instant::now() + GIVE_UP_WITHIN;
         let waits = || Instant::now() < until;
-        // What cannot be taken away stays for the storage's own rules about uploads that nobody ends.
+        // What cannot be taken away stays for the storage's own rules.
         let _ = match was {
-            End::Open => {
-                let abort =
-                    AbortMultipartUpload::new(&place.bucket, client.credentials(), &place.key, &self.id);
-                client.ask_while(&waits, &abort, &[], &[], ANSWER_BYTES_MAX).map(drop)
-            }
-            End::Whole => {
-                let delete = DeleteObject::new(&place.bucket, client.credentials(), &place.key);
-                client.ask_while(&waits, &delete, &[], &[], ANSWER_BYTES_MAX).map(drop)
-            }
+            End::Open => self.service.abort(&self.id, &waits),
+            End::Whole => self.service.remove(&waits),
             End::Gone => Ok(()),
         };
     }
@@ -280,7 +225,7 @@ impl File for Upload {
         shared.wait_until(&mut state, |s| s.waiting.is_none() && !s.sending)?;
         let (tags, length) = (std::mem::take(&mut state.tags), state.length);
         drop(state);
-        let done = shared.complete(&tags, length);
+        let done = shared.service.complete(&shared.id, &tags, length, shared.replace);
         let mut state = shared.state.lock();
         match &done {
             Ok(()) => state.end = End::Whole,

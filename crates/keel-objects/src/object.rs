@@ -1,9 +1,8 @@
 //! An object that is read: ranges of it, ahead of who reads.
 
-use crate::request::Client;
+use crate::service::{Found, Service};
 use keel_base::env::File;
 use parking_lot::Mutex;
-use rusty_s3::actions::{GetObject, HeadObject};
 use std::io::{self, ErrorKind};
 
 /// What is asked for at first, and after a jump.
@@ -12,7 +11,7 @@ const WINDOW_MIN: usize = 64 << 10;
 const WINDOW_MAX: usize = 8 << 20;
 
 pub(crate) struct Object {
-    client: Client,
+    service: Box<dyn Service>,
     length: u64,
     /// Which version of the object it is: another one in its place is not read on.
     tag: Option<String>,
@@ -41,24 +40,13 @@ impl Window {
 }
 
 impl Object {
-    pub fn open(client: Client) -> io::Result<Object> {
-        let place = &client.place;
-        let head = HeadObject::new(&place.bucket, client.credentials(), &place.key);
-        let answer = client.ask(&head, &[], &[], 0)?;
-        let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
-        let length = header("content-length").and_then(|n| n.parse().ok());
-        let length = length.ok_or_else(|| io::Error::other("the storage does not say how long it is"))?;
-        let tag = header("etag").map(str::to_owned);
-        Ok(Object { client, length, tag, window: Mutex::default() })
+    pub fn open(service: Box<dyn Service>) -> io::Result<Object> {
+        let Found { length, tag } = service.look()?;
+        Ok(Object { service, length, tag, window: Mutex::default() })
     }
 
     fn fetch(&self, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
-        let (place, last) = (&self.client.place, at + bytes as u64 - 1);
-        let get = GetObject::new(&place.bucket, self.client.credentials(), &place.key);
-        let range = format!("bytes={at}-{last}");
-        let mut headers = vec![("range", range.as_str())];
-        headers.extend(self.tag.as_deref().map(|tag| ("if-match", tag)));
-        let found = self.client.ask(&get, &headers, &[], bytes as u64)?.body;
+        let found = self.service.read(at, bytes, self.tag.as_deref())?;
         if found.len() == bytes {
             return Ok(found);
         }

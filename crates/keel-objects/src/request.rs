@@ -1,19 +1,17 @@
-//! Requests: signed, sent, sent again, and what went wrong in words.
+//! Requests: sent, sent again, and what went wrong in words.
 
 use crate::Options;
-use crate::address::{Place, place};
+use crate::service::Found;
 use keel_base::env::objects::ObjectAddress;
-use rusty_s3::{Credentials, Method, S3Action};
+use std::fmt;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use ureq::Agent;
-use ureq::http::{self, HeaderMap};
+use ureq::http::{self, HeaderMap, Method};
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
-/// How long a signature is good for.
-const SIGNED_FOR: Duration = Duration::from_secs(3600);
 const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 /// Nothing can be sent for so long: the connection is given up.
 const STANDS_STILL: Duration = Duration::from_secs(120);
@@ -32,16 +30,54 @@ const CERTIFICATES_MAX: usize = 50;
 /// Who asks for one object.
 pub(crate) struct Client {
     agent: Agent,
-    pub place: Place,
-    credentials: Credentials,
     pub cancelled: Arc<dyn Fn() -> bool + Send + Sync>,
     first_wait: Duration,
 }
 
+/// What is asked for.
+pub(crate) struct Request {
+    pub method: Method,
+    pub url: String,
+    pub headers: Vec<(&'static str, String)>,
+}
+
 /// An answer that is not an error.
 pub(crate) struct Answer {
-    pub headers: HeaderMap,
+    headers: HeaderMap,
     pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The object that it describes.
+    pub fn found(&self) -> io::Result<Found> {
+        let length = self.header("content-length").and_then(|n| n.parse().ok());
+        let length = length.ok_or_else(|| io::Error::other("the storage does not say how long it is"))?;
+        Ok(Found { length, tag: self.header("etag").map(str::to_owned) })
+    }
+}
+
+/// An answer that is an error, as the storage names it and in words.
+#[derive(Debug)]
+struct Refusal {
+    code: String,
+    text: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// What a storage calls the error that it answered.
+pub(crate) fn code(e: &io::Error) -> Option<&str> {
+    e.get_ref()?.downcast_ref::<Refusal>().map(|refusal| refusal.code.as_str())
 }
 
 /// What went wrong with one request.
@@ -52,12 +88,12 @@ struct Failure {
 }
 
 /// Whether somebody is still waiting.
-type Waits<'a> = &'a dyn Fn() -> bool;
+pub(crate) type Waits<'a> = &'a dyn Fn() -> bool;
+/// Makes a request anew each time that it is sent: signatures have a time.
+pub(crate) type Made<'a> = &'a dyn Fn() -> Request;
 
 impl Client {
-    pub fn new(options: &Options, at: &ObjectAddress) -> io::Result<Client> {
-        let place = place(&at.url, &at.region, &options.plain)?;
-        let is_plain = place.bucket.base_url().scheme() == "http";
+    pub fn new(options: &Options, at: &ObjectAddress, is_plain: bool) -> io::Result<Client> {
         let tls = if is_plain { TlsConfig::default() } else { tls(options.certificates.as_deref())? };
         let config = Agent::config_builder()
             .http_status_as_error(false)
@@ -72,41 +108,27 @@ impl Client {
             .tls_config(tls);
         Ok(Client {
             agent: config.build().into(),
-            place,
-            credentials: Credentials::new(at.key.0.clone(), at.key.1.clone()),
             cancelled: Arc::clone(&at.cancelled),
             first_wait: if options.first_wait.is_zero() { FIRST_WAIT } else { options.first_wait },
         })
     }
 
-    pub fn credentials(&self) -> Option<&Credentials> {
-        Some(&self.credentials)
-    }
-
     /// Sends a request until it is answered, or has failed often enough. An answer has at most `body_max` bytes.
-    pub fn ask<'a, A: S3Action<'a>>(
-        &self,
-        action: &A,
-        headers: &[(&str, &str)],
-        body: &[u8],
-        body_max: u64,
-    ) -> io::Result<Answer> {
-        self.ask_while(&|| !(self.cancelled)(), action, headers, body, body_max)
+    pub fn ask(&self, made: Made<'_>, body: &[u8], body_max: u64) -> io::Result<Answer> {
+        self.ask_while(&|| !(self.cancelled)(), made, body, body_max)
     }
 
     /// The same for as long as somebody waits.
-    pub fn ask_while<'a, A: S3Action<'a>>(
+    pub fn ask_while(
         &self,
         waits: Waits<'_>,
-        action: &A,
-        headers: &[(&str, &str)],
+        made: Made<'_>,
         body: &[u8],
         body_max: u64,
     ) -> io::Result<Answer> {
         let mut wait = self.first_wait;
         for time in 1.. {
-            let url = action.sign(SIGNED_FOR);
-            match self.send(A::METHOD, url.as_str(), headers, body, body_max) {
+            match self.send(made(), body, body_max) {
                 Ok(answer) => return Ok(answer),
                 Err(failure) if !failure.again || time >= TIMES => return Err(failure.error),
                 Err(failure) => {
@@ -120,25 +142,11 @@ impl Client {
         unreachable!("the loop has no end")
     }
 
-    fn send(
-        &self,
-        method: Method,
-        url: &str,
-        headers: &[(&str, &str)],
-        body: &[u8],
-        body_max: u64,
-    ) -> Result<Answer, Failure> {
-        let method = match method {
-            Method::Head => http::Method::HEAD,
-            Method::Get => http::Method::GET,
-            Method::Post => http::Method::POST,
-            Method::Put => http::Method::PUT,
-            Method::Delete => http::Method::DELETE,
-        };
-        let has_body = method == http::Method::PUT || method == http::Method::POST;
-        let mut request = http::Request::builder().method(method).uri(url);
-        for (name, value) in headers {
-            request = request.header(*name, *value);
+    fn send(&self, asked: Request, body: &[u8], body_max: u64) -> Result<Answer, Failure> {
+        let has_body = asked.method == Method::PUT || asked.method == Method::POST;
+        let mut request = http::Request::builder().method(asked.method).uri(asked.url);
+        for (name, value) in asked.headers {
+            request = request.header(name, value);
         }
         let unsendable = |e: http::Error| Failure { error: io::Error::other(e), again: false };
         let sent = if has_body {
@@ -187,13 +195,15 @@ pub(crate) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
 
 /// What an answer that is an error says.
 fn refused(status: u16, headers: &HeaderMap, body: &str) -> Failure {
-    let code = element(body, "Code").unwrap_or_default();
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let code = element(body, "Code").or_else(|| header("x-ms-error-code")).unwrap_or_default();
     // Of another region: Amazon says 301, and 400 to what was signed for the wrong one and has no body to say so.
-    let region = headers.get("x-amz-bucket-region").and_then(|r| r.to_str().ok()).filter(|_| status <= 400);
+    let region = header("x-amz-bucket-region").filter(|_| status <= 400);
     let kind = match status {
         400 if region.is_some() => ErrorKind::Unsupported,
         401 | 403 => ErrorKind::PermissionDenied,
         404 => ErrorKind::NotFound,
+        409 if code == "BlobAlreadyExists" => ErrorKind::AlreadyExists,
         // Of another region, or a server that speaks something else.
         300..=399 => ErrorKind::Unsupported,
         408 => ErrorKind::TimedOut,
@@ -203,14 +213,17 @@ fn refused(status: u16, headers: &HeaderMap, body: &str) -> Failure {
     if !code.is_empty() {
         text = format!("{text} {code}");
     }
-    if let Some(message) = element(body, "Message").filter(|m| !m.is_empty()) {
+    // Behind its first line Azure has the request's number and time.
+    let message = element(body, "Message").and_then(|message| message.lines().next());
+    if let Some(message) = message.filter(|m| !m.is_empty()) {
         text = format!("{text}: {message}");
     }
     if let Some(region) = region {
         text = format!("{text} (the bucket's region is {region})");
     }
     let again = matches!(status, 408 | 429 | 500 | 502 | 503 | 504) || code == "RequestTimeout";
-    Failure { error: io::Error::new(kind, text), again }
+    let error = io::Error::new(kind, Refusal { code: code.to_owned(), text });
+    Failure { error, again }
 }
 
 fn not_sent(e: ureq::Error) -> Failure {
