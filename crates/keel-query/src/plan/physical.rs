@@ -3,6 +3,7 @@
 use super::access::satisfies;
 use super::cluster::equi_sides;
 use super::cost;
+use super::directions::{OuterWay, Place};
 use super::remote::show_sent;
 use super::shown::{Object, Part, Shown};
 use super::text::show_loop;
@@ -25,6 +26,17 @@ use std::sync::Arc;
 const NESTED_JOINS_MAX: usize = 3;
 /// Left rows up to which such a join, when it has more below it, uses nested loops.
 const FEW_ROWS: f64 = 10.0;
+
+/// A join that is not inner, and what is known about how to make it.
+struct Driven {
+    kind: JoinKind,
+    left: Rel,
+    right: Rel,
+    on: Vec<Expr>,
+    hint: Option<JoinMethod>,
+    at: Place,
+    told: Option<OuterWay>,
+}
 
 /// A planned subtree.
 pub struct Planned {
@@ -444,38 +456,55 @@ impl Planner<'_, '_> {
         need: &SlotSet,
     ) -> Result<Planned> {
         let hint = hint.or_else(|| self.binder.only_join());
-        let early = match hint {
-            None if kind == JoinKind::Semi
-                && !self.binder.asked.force_order
-                && semi_joins(&left) < NESTED_JOINS_MAX =>
-            {
-                rewrite::sunk(kind, &left, &right, &on)
+        let at = Place::above(&[&left, &right]);
+        let told = self.told_outer(at);
+        let may_sink = match told {
+            Some(way) => way == OuterWay::Early,
+            None => {
+                let free = hint.is_none() && !self.binder.asked.force_order;
+                kind == JoinKind::Semi && free && semi_joins(&left) < NESTED_JOINS_MAX
             }
-            _ => None,
         };
-        let Some(early) = early else { return self.plan_driven(kind, left, right, on, hint, need) };
+        let early = if may_sink { rewrite::sunk(kind, &left, &right, &on) } else { None };
+        let join = Driven { kind, left, right, on, hint, at, told };
+        let Some(early) = early else { return self.plan_driven(join, need) };
+        let from = self.decided();
         let early = self.plan(early, need, &SortOrder::NONE)?;
-        let late = self.plan_driven(kind, left, right, on, hint, need)?;
-        Ok(if early.node.cost < late.node.cost { early } else { late })
+        let between = self.decided();
+        if told.is_none() {
+            let late = self.plan_driven(join, need)?;
+            if early.node.cost >= late.node.cost {
+                self.strike_out(from..between);
+                return Ok(late);
+            }
+        }
+        self.strike_out(between..self.decided());
+        self.decide_outer(at, OuterWay::Early);
+        Ok(early)
     }
 
     /// Such a join where it stands: the left side drives.
-    fn plan_driven(
-        &mut self,
-        kind: JoinKind,
-        left: Rel,
-        right: Rel,
-        on: Vec<Expr>,
-        hint: Option<JoinMethod>,
-        need: &SlotSet,
-    ) -> Result<Planned> {
+    fn plan_driven(&mut self, join: Driven, need: &SlotSet) -> Result<Planned> {
+        let Driven { kind, left, right, on, hint, at, told } = join;
         let (ls, rs) = (left.produced(), right.produced());
-        let reversed = match hint {
-            None if kind == JoinKind::Semi && !self.binder.asked.force_order => {
-                self.by_the_right(&left, &right, &on, need)?
-            }
-            _ => None,
+        let start = self.decided();
+        let may_reverse = match told {
+            Some(way) => way == OuterWay::Reversed,
+            None => hint.is_none() && kind == JoinKind::Semi && !self.binder.asked.force_order,
         };
+        let reversed = if may_reverse { self.by_the_right(&left, &right, &on, need)? } else { None };
+        if told.is_some()
+            && let Some(reversed) = reversed
+        {
+            self.decide_outer(at, OuterWay::Reversed);
+            return Ok(reversed);
+        }
+        let hint = match told {
+            Some(OuterWay::Loop) => Some(JoinMethod::Loop),
+            Some(OuterWay::Hash) => Some(JoinMethod::Hash),
+            _ => hint,
+        };
+        let driven = self.decided();
         let cheaper = |other: f64| reversed.as_ref().is_some_and(|r| r.node.cost < other);
         let mut inside = need.clone();
         on.iter().for_each(|e| e.add_slots(&mut inside));
@@ -484,6 +513,7 @@ impl Planner<'_, '_> {
         let mut left_need = inside.clone();
         left_need.extend(right_outer);
         let l = self.plan(left, &left_need, &SortOrder::NONE)?;
+        let with_left = self.decided();
         let (keys, rest): (Vec<Expr>, Vec<Expr>) =
             on.iter().cloned().partition(|e| equi_sides(e, &ls, &rs).is_some());
         let can_hash = !lateral;
@@ -509,8 +539,11 @@ impl Planner<'_, '_> {
         if (!can_hash || hint == Some(JoinMethod::Loop))
             && let Some(inner) = looped
         {
+            self.strike_out(start..driven);
+            self.decide_outer(at, OuterWay::Loop);
             return self.loop_join(kind, l, inner, Vec::new(), need);
         }
+        let with_loop = self.decided();
         let hashed = self.plan(right, &inside, &SortOrder::NONE)?;
         if let Some(inner) = looped {
             let loop_cost = l.node.rows * inner.node.cost;
@@ -522,12 +555,20 @@ impl Planner<'_, '_> {
             if cheaper(l.node.cost + loop_cost.min(hash_cost))
                 && let Some(reversed) = reversed
             {
+                self.strike_out(driven..self.decided());
+                self.decide_outer(at, OuterWay::Reversed);
                 return Ok(reversed);
             }
             if loop_cost < hash_cost {
+                self.strike_out(with_loop..self.decided());
+                self.strike_out(start..driven);
+                self.decide_outer(at, OuterWay::Loop);
                 return self.loop_join(kind, l, inner, Vec::new(), need);
             }
         }
+        self.strike_out(with_left..with_loop);
+        self.strike_out(start..driven);
+        self.decide_outer(at, OuterWay::Hash);
         self.hash_join(kind, l, hashed, keys, rest, need)
     }
 

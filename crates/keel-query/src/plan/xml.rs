@@ -37,6 +37,8 @@ pub struct Statement<'a> {
     pub degree: usize,
     /// Why it is one alone, in the product's words, where that is not its cost.
     pub serial_reason: Option<&'static str>,
+    /// It was made by directions: `UsePlan`.
+    pub is_told: bool,
     /// An execution.
     pub run: Option<Run<'a>>,
 }
@@ -116,7 +118,8 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
         out.create_element("StatementSetOptions").with_attributes(options).write_empty()?;
         let degree = about.run.map_or(about.degree, |run| run.counts.degree()).to_string();
         let reason = about.serial_reason.map(|reason| ("NonParallelPlanReason", reason));
-        let attributes = std::iter::once(("DegreeOfParallelism", degree.as_str())).chain(reason);
+        let told = about.is_told.then_some(("UsePlan", "true"));
+        let attributes = std::iter::once(("DegreeOfParallelism", degree.as_str())).chain(reason).chain(told);
         let plan = out.create_element("QueryPlan").with_attributes(attributes);
         plan.write_inner_content(|out| {
             if let Some(run) = about.run {

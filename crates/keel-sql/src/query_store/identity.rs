@@ -127,8 +127,16 @@ pub(super) fn planned(slot: &Slot, query_hash: u64) -> Planned {
     Planned { hash, document: Some(document), parallel: plan.degree() > 1 }
 }
 
+/// From what a slot's plan can be made again, as it is stored; `None` of what is planned anew each time.
+pub(super) fn directions(slot: &Slot) -> Option<Vec<u8>> {
+    match slot.compiled.as_ref().map(|c| &c.code) {
+        Some(CompiledCode::Plan(plan)) => serde_json::to_vec(plan.directions()).ok(),
+        _ => None,
+    }
+}
+
 /// Operators and the indexes that they read, in their order.
-fn shape_hash(steps: &[Step<'_>]) -> u64 {
+pub(super) fn shape_hash(steps: &[Step<'_>]) -> u64 {
     let mut shape = String::new();
     steps.iter().for_each(|step| write_shape(step, &mut shape));
     text_hash(&shape)

@@ -5,8 +5,8 @@
 //! | 0 | kind |
 //! | 1..9 | number, big-endian, from 1 |
 //!
-//! The value is one column: JSON of the row, but for a plan's document, which is its text. Rows that are not understood are passed over:
-//! they are statistics.
+//! The value is one column: JSON of the row, but for a plan's document, which is its text; of a plan's directions, JSON of these. Rows that are
+//! not understood are passed over: they are statistics.
 
 use super::record::Figure;
 use crate::engine::DatabaseEntry;
@@ -37,6 +37,8 @@ pub(crate) trait Stored: Serialize + DeserializeOwned {
 
 /// Key of the documents of plans.
 pub(super) const DOCUMENT: u8 = 5;
+/// Key of the directions of plans.
+pub(super) const DIRECTIONS: u8 = 10;
 
 macro_rules! stored {
     ($($row:ident = $kind:literal;)*) => { $(impl Stored for $row { const KIND: u8 = $kind; })* };
@@ -51,6 +53,7 @@ stored! {
     RuntimeRow = 7;
     WaitRow = 8;
     HintRow = 9;
+    ForcedRow = 11;
 }
 
 /// `query_store_query_text`
@@ -128,6 +131,11 @@ pub(crate) struct PlanRow {
     pub executed: i64,
     pub parallel: bool,
     pub compatibility: u8,
+    /// How often it could not be forced since it was to be, and the number of the error of the last time.
+    #[serde(default)]
+    pub failures: u64,
+    #[serde(default)]
+    pub failure: i32,
 }
 
 /// `query_store_runtime_stats_interval`
@@ -172,6 +180,15 @@ pub(crate) struct HintRow {
     pub query: u64,
     /// `OPTION (…)`
     pub text: String,
+}
+
+/// A plan that is forced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ForcedRow {
+    pub query: u64,
+    pub plan: u64,
+    /// Since when, UTC, ticks of 100 ns.
+    pub since: i64,
 }
 
 pub(super) fn key_bytes((kind, number): Key) -> [u8; 9] {
