@@ -9,7 +9,8 @@
 //! directions compares the plan that he gets with the one that he wants.
 //!
 //! **Places.** A table is known by the number of its reference in the statement, and indexes are known by their names: other indexes and columns
-//! of the table make no difference. A join is known by the tables below it and by how many nodes there are below it.
+//! of the table make no difference. A join is known by the tables and the nodes below it. System views, functions and rows of VALUES have no
+//! numbers: they are known by where they are among the columns of the statement.
 
 use super::Planner;
 use crate::bind::rel::{Get, Rel};
@@ -39,6 +40,9 @@ fn mixed(hash: u64, n: u64) -> u64 {
 fn with_tables(rel: &Rel, hash: u64) -> u64 {
     let own = match rel {
         Rel::Get(get) => u64::from(get.id) + 1,
+        // They have no numbers.
+        Rel::Virtual { first_slot, .. } => u64::from(*first_slot) << 32,
+        Rel::Values { slots, .. } => u64::from(slots.first().copied().unwrap_or_default()) << 32,
         _ => 0,
     };
     rel.inputs().into_iter().fold(mixed(hash, own), |hash, input| with_tables(input, hash))

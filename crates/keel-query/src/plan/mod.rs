@@ -73,10 +73,16 @@ pub struct SubPlan {
 }
 
 impl SubPlan {
+    /// Whether an expression asks it: not where that was planned for something which was not chosen.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.asked.strong_count() > 0
+    }
+
     /// Whether somebody may ask it and is told the same each time.
     #[must_use]
     pub fn has_one_answer(&self) -> bool {
-        self.alone && self.asks != Asks::Rows && self.kept > 0 && self.asked.strong_count() > 0
+        self.alone && self.asks != Asks::Rows && self.kept > 0 && self.is_asked()
     }
 }
 

@@ -146,7 +146,9 @@ impl Planner<'_, '_> {
     fn place_gathers(&mut self, root: &mut Node, output: Option<&[usize]>, wish: Wish) {
         let (told, met, placed) = (self.told_gathers(), Cell::new(0), RefCell::default());
         let place = Placing { wish, order_used: self.order_used, told, met, placed };
-        for SubPlan { node, alone, asks, result_slot, .. } in &mut self.subplans {
+        for SubPlan { node, alone, asks, result_slot, .. } in
+            self.subplans.iter_mut().filter(|s| s.is_asked())
+        {
             // Of EXISTS one row is read.
             if let (true, Some(node)) = (*alone && *asks != Asks::Exists, Arc::get_mut(node)) {
                 place.below(node, Takes::Rows(&[*result_slot]), self.order_used);

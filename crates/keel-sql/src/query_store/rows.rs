@@ -267,3 +267,15 @@ pub(super) fn stored_bytes(entry: &DatabaseEntry) -> Result<u64> {
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_that_were_stored_before_they_could_be_forced_have_not_failed() {
+        let stored = br#"{"query":3,"hash":5,"compiles":{"count":1,"total_us":2,"last_us":2,"first":7,"last":7},"executed":9,"parallel":false,"compatibility":160}"#;
+        let row = PlanRow::decode(stored).expect("it is understood");
+        assert_eq!((row.query, row.hash, row.failures, row.failure), (3, 5, 0, 0));
+    }
+}
