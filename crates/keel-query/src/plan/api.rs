@@ -155,6 +155,7 @@ pub(crate) fn finish(
         masked: binder.masked.clone(),
         directions: binder.steering.decided(),
         told: binder.steering.told_so(),
+        guide: None,
         pool: Pool::default(),
     }
 }

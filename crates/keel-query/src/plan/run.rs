@@ -49,6 +49,8 @@ pub struct Plan {
     pub(crate) directions: Directions,
     /// Whether it was made by directions, and what became of them.
     pub(crate) told: Told,
+    /// The plan guide whose hints it was made with: its database, and its name.
+    pub(crate) guide: Option<Box<(String, String)>>,
     pub(crate) pool: Pool,
 }
 
@@ -192,6 +194,17 @@ impl Plan {
     #[must_use]
     pub fn directions(&self) -> &Directions {
         &self.directions
+    }
+
+    /// The plan guide whose hints it was made with: its database, and its name.
+    #[must_use]
+    pub fn guide(&self) -> Option<(&str, &str)> {
+        self.guide.as_ref().map(|guide| (guide.0.as_str(), guide.1.as_str()))
+    }
+
+    /// It was made with the hints of this guide of a database.
+    pub fn set_guide(&mut self, database: String, name: String) {
+        self.guide = Some(Box::new((database, name)));
     }
 
     /// Whether it was made by directions, and what became of them.

@@ -37,6 +37,8 @@ pub struct Statement<'a> {
     pub degree: usize,
     /// Why it is one alone, in the product's words, where that is not its cost.
     pub serial_reason: Option<&'static str>,
+    /// The plan guide that it was made with: database and name.
+    pub guide: Option<(&'a str, &'a str)>,
     /// It was made by directions: `UsePlan`.
     pub is_told: bool,
     /// An execution.
@@ -113,6 +115,8 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
         ("QueryHash", hash.as_str()),
         ("QueryPlanHash", plan_hash.as_str()),
     ]);
+    let guide = about.guide.map(|(database, name)| [("PlanGuideDB", database), ("PlanGuideName", name)]);
+    let element = element.with_attributes(guide.into_iter().flatten());
     element.write_inner_content(|out| {
         let options = about.options.iter().map(|(name, on)| (*name, word(*on)));
         out.create_element("StatementSetOptions").with_attributes(options).write_empty()?;

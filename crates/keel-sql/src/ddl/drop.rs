@@ -180,6 +180,8 @@ impl Runner<'_> {
                 }
                 let what = format!("DROP {}", kind.to_uppercase());
                 self.refuse_bound(&what, name, &entry, module.object_id)?;
+                let what = ("drop", kind, &*module.name);
+                crate::plan_guides::refuse_guided(self, &entry, what, module.object_id)?;
                 self.forget_predicates(&entry, module.object_id)?;
                 if let Some(rows) = &module.rows {
                     self.forget_view_rows(rows)?;

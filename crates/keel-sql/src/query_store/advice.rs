@@ -225,7 +225,12 @@ pub(crate) fn hinted(
     let identity = Identity::of(program, (statement.span.start, statement.span.end));
     let Some(text) = advice.hints.get(&(identity.text, identity.object)) else { return Ok(None) };
     // What was accepted can be read.
-    let Some(options) = parse(text).ok() else { return Ok(None) };
+    let Some(options) = parse_hints(text).ok() else { return Ok(None) };
+    Ok(with_hints(statement, options))
+}
+
+/// A statement with other hints than its own; `None` of one that takes none.
+pub(crate) fn with_hints(statement: &ast::Statement, hints: Vec<ast::QueryHint>) -> Option<ast::Statement> {
     let mut statement = statement.clone();
     let own = match &mut statement.kind {
         StatementKind::Select(s) => &mut s.options,
@@ -233,14 +238,16 @@ pub(crate) fn hinted(
         StatementKind::Update(s) => &mut s.options,
         StatementKind::Delete(s) => &mut s.options,
         StatementKind::Merge(s) => &mut s.options,
-        _ => return Ok(None),
+        _ => return None,
     };
-    *own = options;
-    Ok(Some(statement))
+    *own = hints;
+    Some(statement)
 }
 
 /// Hints as they are written: `OPTION (…)`.
-pub(super) fn parse(text: &str) -> std::result::Result<Vec<ast::QueryHint>, Box<keel_parser::ParseError>> {
+pub(crate) fn parse_hints(
+    text: &str,
+) -> std::result::Result<Vec<ast::QueryHint>, Box<keel_parser::ParseError>> {
     let batch = keel_parser::parse_batch(
         &format!("SELECT 1\n{text}"),
         keel_parser::ParseOptions { quoted_identifier: true },

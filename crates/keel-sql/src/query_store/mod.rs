@@ -39,7 +39,7 @@ mod record;
 mod rows;
 mod settings;
 
-pub(crate) use advice::{forced, hinted};
+pub(crate) use advice::{forced, hinted, parse_hints, with_hints};
 pub use flush::rounds;
 pub(crate) use flush::{clear, flush_all, write_out};
 pub(crate) use gather::{gather, gather_if_free};

@@ -259,7 +259,7 @@ fn check_hints(text: &str) -> Result<()> {
     if !first.eq_ignore_ascii_case("OPTION") {
         return Err(error(102, 15, 1, format!("Incorrect syntax near '{first}'.")));
     }
-    for hint in advice::parse(text).map_err(parse_error)? {
+    for hint in advice::parse_hints(text).map_err(parse_error)? {
         match hint {
             QueryHint::OptimizeFor(_) => return Err(unsupported_hint("OPTIMIZE FOR", 2)),
             QueryHint::TableHint(..) => return Err(unsupported_hint("TABLE HINT", 1)),

@@ -226,7 +226,23 @@ impl Runner<'_> {
                 return Ok(compiled);
             }
         }
-        self.compile_in(&self.scope(program, frame), unit)
+        match self.compile_guided(program, frame, unit) {
+            Some(compiled) => Ok(compiled),
+            None => self.compile_in(&self.scope(program, frame), unit),
+        }
+    }
+
+    /// Compiles a unit with the hints of a plan guide; `None` of one that has none, or for which no plan can be made with them.
+    fn compile_guided(&self, program: &Program, frame: &Frame, unit: &Unit) -> Option<Compiled> {
+        let UnitSource::Statement(statement) = &unit.source else { return None };
+        let entry = self.store_of(program);
+        let (guided, guide) = crate::plan_guides::guided(&self.info.picture(&entry), program, statement)?;
+        let guided = Unit::new(UnitSource::Statement(guided));
+        let mut compiled = self.compile_in(&self.scope(program, frame), &guided).ok()?;
+        if let CompiledCode::Plan(plan) = &mut compiled.code {
+            plan.set_guide(entry.name().to_string(), guide);
+        }
+        Some(compiled)
     }
 
     /// The database whose Query Store a program's statements belong to: a module's own, or else the session's.
