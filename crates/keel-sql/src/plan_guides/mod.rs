@@ -17,7 +17,8 @@
 mod procs;
 
 pub(crate) use procs::{
-    refuse_guided, sp_control_plan_guide, sp_create_plan_guide, sp_create_plan_guide_from_handle, validate,
+    refuse_guided, refuse_guided_triggers, sp_control_plan_guide, sp_create_plan_guide,
+    sp_create_plan_guide_from_handle, validate,
 };
 
 use crate::catalog::Picture;

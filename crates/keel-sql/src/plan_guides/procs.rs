@@ -38,17 +38,38 @@ pub(crate) fn refuse_guided(
     (verb, kind, name): (&str, &str, &str),
     module: ObjectId,
 ) -> Result<()> {
-    let picture = runner.info.picture(entry);
-    match picture.plan_guides().find(|guide| guide.object == module) {
+    match guide_of(runner, entry, module) {
         None => Ok(()),
-        Some(guide) => {
-            let text = format!(
-                "Cannot {verb} {kind} '{name}' because it is referenced by plan guide '{}'. Use sp_control_plan_guide to drop the plan guide first. Record the plan guide definition for future use if needed.",
-                guide.name
-            );
-            Err(SqlError::new(10513, 16, 1, text))
+        Some(guide) => Err(is_guided(10513, &format!("{verb} {kind} '{name}'"), "it", &guide)),
+    }
+}
+
+/// Error 10526 for a table or view to be dropped with a trigger that a guide is about.
+pub(crate) fn refuse_guided_triggers(
+    runner: &Runner<'_>,
+    entry: &Arc<DatabaseEntry>,
+    (kind, name): (&str, &str),
+    parent: ObjectId,
+) -> Result<()> {
+    for trigger in runner.info.picture(entry).triggers(parent) {
+        if let Some(guide) = guide_of(runner, entry, trigger.object_id) {
+            let its = format!("its trigger '{}'", trigger.name);
+            return Err(is_guided(10526, &format!("drop {kind} '{name}'"), &its, &guide));
         }
     }
+    Ok(())
+}
+
+fn guide_of(runner: &Runner<'_>, entry: &Arc<DatabaseEntry>, module: ObjectId) -> Option<Arc<PlanGuideDef>> {
+    runner.info.picture(entry).plan_guides().find(|guide| guide.object == module).cloned()
+}
+
+fn is_guided(number: i32, what: &str, which: &str, guide: &PlanGuideDef) -> Box<SqlError> {
+    let text = format!(
+        "Cannot {what} because {which} is referenced by plan guide '{}'. Use sp_control_plan_guide to drop the plan guide first. Record the plan guide definition for future use if needed.",
+        guide.name
+    );
+    SqlError::new(number, 16, 1, text)
 }
 
 /// What a call of `sp_create_plan_guide` says.
@@ -100,29 +121,17 @@ impl Call {
     }
 
     fn check_kind(&self) -> Result<()> {
-        let wrong = |number, parameter: &str, is: &str, wanted: &str, other: &str| {
-            let why = format!(
-                "@type was specified as '{}' and {is} the parameter '{parameter}'{wanted} NULL value for the parameter, or change the type to one that allows a {other} value for the parameter.",
-                self.kind
-            );
-            Err(cannot_create(number, &self.name, &why))
-        };
+        let name = &*self.name;
         match (&*self.kind, &self.scope, &self.parameters) {
             ("TEMPLATE", ..) => Err(errors::not_supported("A plan guide of type TEMPLATE")),
-            ("OBJECT", None, _) => wrong(
-                10521,
-                "@module_or_batch",
-                "",
-                " is NULL. This type requires a non-NULL value for the parameter. Specify a non-",
-                "NULL",
-            ),
-            ("OBJECT", _, Some(_)) => wrong(
-                10520,
-                "@params",
-                "a non-NULL value is specified for",
-                ". This type requires a NULL value for the parameter. Specify a",
-                "non-NULL",
-            ),
+            ("OBJECT", None, _) => {
+                let why = "@type was specified as 'OBJECT' and the parameter '@module_or_batch' is NULL. This type requires a non-NULL value for the parameter. Specify a non-NULL value for the parameter, or change the type to one that allows a NULL value for the parameter.";
+                Err(cannot_create(10521, name, why))
+            }
+            ("OBJECT", _, Some(_)) => {
+                let why = "@type was specified as 'OBJECT' and a non-NULL value is specified for the parameter '@params'. This type requires a NULL value for the parameter. Specify NULL for the parameter, or change the type to one that allows a non-NULL value for the parameter.";
+                Err(cannot_create(10520, name, why))
+            }
             ("OBJECT" | "SQL", ..) => Ok(()),
             (kind, ..) => {
                 Err(cannot_create(10501, &self.name, &format!("type '{kind}' provided is not allowed.")))

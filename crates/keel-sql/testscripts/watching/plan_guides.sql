@@ -81,7 +81,7 @@ exec sp_create_plan_guide N'g', N'select id from orders', N'SQL', NULL, NULL, N'
 exec sp_create_plan_guide N'g', N'select id from orders', N'SQL', NULL, NULL, N'OPTION (TABLE HINT (orders, INDEX (o_none)))'
 exec sp_create_plan_guide N'g', N'select id from orders', N'SQL', NULL, NULL, N'<ShowPlanXML/>'
 exec sp_create_plan_guide N'g', N'select id from orders', N'SQL', N'select id from customer', NULL, N'OPTION (FAST 1)'
-exec sp_create_plan_guide N'g', N'select id from orders', N'SQL', N'selec id', NULL, N'OPTION (FAST 1)'
+exec sp_create_plan_guide N'g', N'select id from orders', N'SQL', N'select from', NULL, N'OPTION (FAST 1)'
 exec sp_create_plan_guide N'g', N'select id from orders', N'SQL', NULL, N'town', N'OPTION (FAST 1)'
 exec sp_create_plan_guide N'g', N'select id from orders', N'OBJECT', N'in_town', NULL, N'OPTION (FAST 1)'
 exec sp_create_plan_guide N'g', N'select id from orders', N'OBJECT', N'shop.dbo.in_town', NULL, N'OPTION (FAST 1)'
@@ -143,4 +143,18 @@ revert
 exec sp_control_plan_guide N'DROP ALL'
 select count(*) as guides from sys.plan_guides
 drop procedure in_town
+GO
+-- A trigger, and the table that would take it along.
+create trigger counted on orders after update as
+set nocount on
+update c set town = town from inserted i join customer c on c.id = i.customer
+GO
+exec sp_create_plan_guide N'triggered', N'update c set town = town from inserted i join customer c on c.id = i.customer', N'OBJECT', N'dbo.counted', NULL, N'OPTION (LOOP JOIN)'
+drop table orders
+GO
+drop trigger counted
+GO
+update orders set total = total + 1 where id < 3
+exec sp_control_plan_guide N'DROP', N'triggered'
+drop table orders
 GO
