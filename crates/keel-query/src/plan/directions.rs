@@ -216,7 +216,9 @@ impl Planner<'_, '_> {
         })
     }
 
-    pub(super) fn decide_outer(&mut self, at: Place, way: OuterWay) {
+    /// A join is made in this way; what was decided for other ways, in the order of time, is struck out.
+    pub(super) fn decide_outer(&mut self, at: Place, way: OuterWay, others: &[Range<usize>]) {
+        others.iter().rev().for_each(|other| self.strike_out(other.clone()));
         self.decide(Direction::Outer { at, way });
     }
 

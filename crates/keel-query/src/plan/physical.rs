@@ -478,33 +478,29 @@ impl Planner<'_, '_> {
                 return Ok(late);
             }
         }
-        self.strike_out(between..self.decided());
-        self.decide_outer(at, OuterWay::Early);
+        self.decide_outer(at, OuterWay::Early, &[between..self.decided()]);
         Ok(early)
     }
 
     /// Such a join where it stands: the left side drives.
     fn plan_driven(&mut self, join: Driven, need: &SlotSet) -> Result<Planned> {
+        let start = self.decided();
+        let reversed = self.reversed(&join, need)?;
         let Driven { kind, left, right, on, hint, at, told } = join;
         let (ls, rs) = (left.produced(), right.produced());
-        let start = self.decided();
-        let may_reverse = match told {
-            Some(way) => way == OuterWay::Reversed,
-            None => hint.is_none() && kind == JoinKind::Semi && !self.binder.asked.force_order,
-        };
-        let reversed = if may_reverse { self.by_the_right(&left, &right, &on, need)? } else { None };
-        if told.is_some()
-            && let Some(reversed) = reversed
-        {
-            self.decide_outer(at, OuterWay::Reversed);
-            return Ok(reversed);
-        }
         let hint = match told {
             Some(OuterWay::Loop) => Some(JoinMethod::Loop),
             Some(OuterWay::Hash) => Some(JoinMethod::Hash),
             _ => hint,
         };
         let driven = self.decided();
+        let reversed = match reversed {
+            Some(reversed) if told.is_some() => {
+                self.decide_outer(at, OuterWay::Reversed, &[]);
+                return Ok(reversed);
+            }
+            reversed => reversed,
+        };
         let cheaper = |other: f64| reversed.as_ref().is_some_and(|r| r.node.cost < other);
         let mut inside = need.clone();
         on.iter().for_each(|e| e.add_slots(&mut inside));
@@ -539,8 +535,7 @@ impl Planner<'_, '_> {
         if (!can_hash || hint == Some(JoinMethod::Loop))
             && let Some(inner) = looped
         {
-            self.strike_out(start..driven);
-            self.decide_outer(at, OuterWay::Loop);
+            self.decide_outer(at, OuterWay::Loop, &[start..driven]);
             return self.loop_join(kind, l, inner, Vec::new(), need);
         }
         let with_loop = self.decided();
@@ -555,21 +550,25 @@ impl Planner<'_, '_> {
             if cheaper(l.node.cost + loop_cost.min(hash_cost))
                 && let Some(reversed) = reversed
             {
-                self.strike_out(driven..self.decided());
-                self.decide_outer(at, OuterWay::Reversed);
+                self.decide_outer(at, OuterWay::Reversed, &[driven..self.decided()]);
                 return Ok(reversed);
             }
             if loop_cost < hash_cost {
-                self.strike_out(with_loop..self.decided());
-                self.strike_out(start..driven);
-                self.decide_outer(at, OuterWay::Loop);
+                self.decide_outer(at, OuterWay::Loop, &[start..driven, with_loop..self.decided()]);
                 return self.loop_join(kind, l, inner, Vec::new(), need);
             }
         }
-        self.strike_out(with_left..with_loop);
-        self.strike_out(start..driven);
-        self.decide_outer(at, OuterWay::Hash);
+        self.decide_outer(at, OuterWay::Hash, &[start..driven, with_left..with_loop]);
         self.hash_join(kind, l, hashed, keys, rest, need)
+    }
+
+    /// A semi join from its right side, where directions say so, or where nothing is said and it may be the cheapest way.
+    fn reversed(&mut self, join: &Driven, need: &SlotSet) -> Result<Option<Planned>> {
+        let may = match join.told {
+            Some(way) => way == OuterWay::Reversed,
+            None => join.hint.is_none() && join.kind == JoinKind::Semi && !self.binder.asked.force_order,
+        };
+        if may { self.by_the_right(&join.left, &join.right, &join.on, need) } else { Ok(None) }
     }
 
     /// A semi join of a table by way of the other side: for each of its values once, the rows that have it. `None` where a row could be

@@ -55,8 +55,9 @@ fn guides(cx: &ViewContext<'_>) -> Rows {
 
 /// `fn_validate_plan_guide(plan_guide_id)`: the first error of making a plan by a guide; no row where there is none.
 fn problems(cx: &ViewContext<'_>) -> Rows {
-    let id = match cx.args.first() {
-        Some(Value::Int(id)) => i32::try_from(*id).ok(),
+    let Some(id) = cx.args.first() else { return Rows::new() };
+    let id = match id {
+        Value::Int(id) => i32::try_from(*id).ok(),
         _ => None,
     };
     match validate(cx.info, &cx.entry, id) {
