@@ -4,7 +4,7 @@
 use crate::common::{Sink, connect, open, server};
 use keel_base::Epoch;
 use keel_base::env::sim::{SimDisk, Tear};
-use keel_node::Database;
+use keel_node::{Database, Isolation};
 use keel_sql::{Engine, Session};
 use std::sync::Arc;
 use std::time::Duration;
@@ -237,4 +237,36 @@ fn a_plan_of_the_primary_is_forced_on_a_secondary() {
     ship(&primary, &secondary);
     round(&secondary);
     assert!(!is_told(&mut reader));
+}
+
+/// A plan that was captured when directions were not kept is refused until it has run again.
+#[test]
+fn a_plan_without_directions_has_to_run_first() {
+    const DIRECTIONS: u8 = 10;
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    let mut session = shop(&engine);
+    run(&mut session, JOINED);
+    let id = query_id(&mut session, JOINED);
+    let plan = plans(&mut session, &id).remove(0);
+    run(&mut session, "EXEC sp_query_store_flush_db");
+    let entry = engine.database("shop").unwrap();
+    let tree = entry.picture().settings().query_store.as_ref().and_then(|s| s.tree).unwrap();
+    let mut txn = entry.store.begin(Isolation::ReadCommitted);
+    let mut key = vec![DIRECTIONS];
+    key.extend(plan.parse::<u64>().unwrap().to_be_bytes());
+    txn.delete_index(tree, &key).unwrap();
+    txn.commit().unwrap().wait().unwrap();
+
+    let engine = open(&disk.crash(Tear::LoseAll));
+    let mut session = connect(&engine);
+    run(&mut session, "USE shop");
+    let force = format!("EXEC sp_query_store_force_plan {id}, {plan}");
+    let mut refused = Sink::default();
+    session.execute_batch(&force, &mut refused);
+    let said = refused.0.finish();
+    assert!(said.contains("Msg 40517"), "{said}");
+    run(&mut session, JOINED);
+    run(&mut session, &force);
+    assert_eq!(ran(&mut session, &plan).1, "1 MANUAL 0 NONE");
 }
