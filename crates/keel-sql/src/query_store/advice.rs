@@ -1,12 +1,12 @@
 //! What a query is compiled by: hints of `sp_query_store_set_hints`, in the place of its own, or the directions of a plan that
 //! `sp_query_store_force_plan` forces. A query has one or the other.
 //!
-//! What is compiled by a plan's directions has to be that plan, by its hash; otherwise the query is compiled as if there were none, and that is
+//! What is compiled by a plan's directions has to be that plan, by its shape; otherwise the query is compiled as if there were none, and that is
 //! counted with the number of the error that the product has for the reason.
 
-use super::identity::{Identity, shape_hash};
+use super::identity::{Identity, shape_anywhere};
 use super::rows::{
-    ContextRow, DIRECTIONS, ForcedRow, HintRow, PlanRow, QueryRow, TextRow, read_all, read_rows,
+    ContextRow, DirectionsRow, ForcedRow, HintRow, QueryRow, Stored, TextRow, read_all, read_rows,
 };
 use super::{Map, Wanted, is_written, loaded};
 use crate::engine::DatabaseEntry;
@@ -38,7 +38,7 @@ struct ByQuery {
 #[derive(Clone)]
 pub(crate) struct Forced {
     plan: u64,
-    hash: u64,
+    shape: u64,
     /// What it is made by.
     pub directions: Arc<Directions>,
 }
@@ -143,15 +143,15 @@ fn by_query(entry: &DatabaseEntry, rows: &Rows) -> Result<ByQuery> {
     if rows.plans.is_empty() {
         return Ok(found);
     }
-    let plans: Map<u64, PlanRow> = read_rows::<PlanRow>(entry)?.into_iter().collect();
     let contexts: Map<u64, ContextRow> = read_rows::<ContextRow>(entry)?.into_iter().collect();
     let directions = directions_of(entry, &rows.plans)?;
     for (_, forced) in &rows.plans {
         if let Some((name, query)) = named(&forced.query)
             && let Some(context) = contexts.get(&query.context)
-            && let (Some(plan), Some(directions)) = (plans.get(&forced.plan), directions.get(&forced.plan))
+            && let Some(row) = directions.get(&forced.plan)
         {
-            let forced = Forced { plan: forced.plan, hash: plan.hash, directions: Arc::clone(directions) };
+            let directions = Arc::clone(&row.1);
+            let forced = Forced { plan: forced.plan, shape: row.0, directions };
             let of = found.plans.entry(name).or_default();
             of.push((context.clone(), query.parameters != 0, forced));
         }
@@ -159,13 +159,16 @@ fn by_query(entry: &DatabaseEntry, rows: &Rows) -> Result<ByQuery> {
     Ok(found)
 }
 
-fn directions_of(entry: &DatabaseEntry, plans: &[(u64, ForcedRow)]) -> Result<Map<u64, Arc<Directions>>> {
-    let mut found = Map::default();
-    read_all(entry, DIRECTIONS, |plan, bytes| {
+/// Shapes and directions of plans, by the plan's number.
+type ByPlan = Map<u64, (u64, Arc<Directions>)>;
+
+fn directions_of(entry: &DatabaseEntry, plans: &[(u64, ForcedRow)]) -> Result<ByPlan> {
+    let mut found = ByPlan::default();
+    read_all(entry, DirectionsRow::KIND, |plan, bytes| {
         if plans.iter().any(|(_, row)| row.plan == plan)
-            && let Ok(directions) = serde_json::from_slice(bytes)
+            && let Some(row) = DirectionsRow::decode(bytes)
         {
-            found.insert(plan, Arc::new(directions));
+            found.insert(plan, (row.shape, Arc::new(row.directions)));
         }
     })?;
     Ok(found)
@@ -200,7 +203,7 @@ impl Forced {
     /// Why what was compiled by its directions is not it: the number of an error.
     pub fn failed(&self, compiled: &CompiledCode) -> Option<i32> {
         let CompiledCode::Plan(plan) = compiled else { return Some(NO_PLAN) };
-        let is_it = shape_hash(&plan.steps()) == self.hash;
+        let is_it = shape_anywhere(&plan.steps()) == self.shape;
         let why = if plan.told() == Told::LostIndex { NO_INDEX } else { NO_PLAN };
         (!is_it).then_some(why)
     }

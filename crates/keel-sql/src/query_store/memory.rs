@@ -3,7 +3,7 @@
 use super::identity::{Identity, directions, plan_hash, planned, text_key};
 use super::record::{Slot, Sums};
 use super::rows::{
-    Compiles, ContextRow, DIRECTIONS, DOCUMENT, ForcedRow, HintRow, IntervalRow, Key, PlanRow, QueryRow,
+    Compiles, ContextRow, DOCUMENT, DirectionsRow, ForcedRow, HintRow, IntervalRow, Key, PlanRow, QueryRow,
     RuntimeRow, Stored, TextRow, WaitRow, scan,
 };
 use super::{CaptureMode, CapturePolicy, DEFAULT_POLICY, Map, QueryStoreSettings};
@@ -419,14 +419,14 @@ impl Memory {
         if !self.has_directions(plan)
             && let Some(directions) = directions(slot)
         {
-            self.set((DIRECTIONS, plan), Some(directions));
+            self.put(plan, &directions);
         }
         plan
     }
 
     /// Whether it is known how a plan can be made again.
     pub fn has_directions(&self, plan: u64) -> bool {
-        self.sizes.contains_key(&(DIRECTIONS, plan))
+        self.sizes.contains_key(&(DirectionsRow::KIND, plan))
     }
 
     fn query_of(
@@ -562,7 +562,7 @@ impl Memory {
             }
             self.remove((PlanRow::KIND, *plan));
             self.remove((DOCUMENT, *plan));
-            self.remove((DIRECTIONS, *plan));
+            self.remove((DirectionsRow::KIND, *plan));
             let of_plan = self.forced.iter().find(|(_, (_, row))| row.plan == *plan).map(|(query, _)| *query);
             if let Some(query) = of_plan {
                 self.unforce(query);

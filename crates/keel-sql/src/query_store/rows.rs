@@ -5,14 +5,15 @@
 //! | 0 | kind |
 //! | 1..9 | number, big-endian, from 1 |
 //!
-//! The value is one column: JSON of the row, but for a plan's document, which is its text; of a plan's directions, JSON of these. Rows that are
-//! not understood are passed over: they are statistics.
+//! The value is one column: JSON of the row, but for a plan's document, which is its text. Rows that are not understood are passed over:
+//! they are statistics.
 
 use super::record::Figure;
 use crate::engine::DatabaseEntry;
 use crate::map::txn_error;
 use keel_base::TreeId;
 use keel_node::{Direction, Isolation};
+use keel_query::plan::Directions;
 use keel_store::row;
 use keel_types::error::Result;
 use serde::de::DeserializeOwned;
@@ -37,8 +38,6 @@ pub(crate) trait Stored: Serialize + DeserializeOwned {
 
 /// Key of the documents of plans.
 pub(super) const DOCUMENT: u8 = 5;
-/// Key of the directions of plans.
-pub(super) const DIRECTIONS: u8 = 10;
 
 macro_rules! stored {
     ($($row:ident = $kind:literal;)*) => { $(impl Stored for $row { const KIND: u8 = $kind; })* };
@@ -53,6 +52,7 @@ stored! {
     RuntimeRow = 7;
     WaitRow = 8;
     HintRow = 9;
+    DirectionsRow = 10;
     ForcedRow = 11;
 }
 
@@ -180,6 +180,14 @@ pub(crate) struct HintRow {
     pub query: u64,
     /// `OPTION (…)`
     pub text: String,
+}
+
+/// How a plan can be made again; its number is the plan's.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct DirectionsRow {
+    /// What tells it from other plans of its query, whatever its database is called.
+    pub shape: u64,
+    pub directions: Directions,
 }
 
 /// A plan that is forced.

@@ -270,3 +270,18 @@ fn a_plan_without_directions_has_to_run_first() {
     run(&mut session, &force);
     assert_eq!(ran(&mut session, &plan).1, "1 MANUAL 0 NONE");
 }
+
+/// A database with another name has the same plans.
+#[test]
+fn a_plan_stays_forced_in_a_database_that_is_renamed() {
+    let engine = server();
+    let mut session = shop(&engine);
+    let (_, plan) = force_other(&mut session);
+    run(&mut session, "USE master; ALTER DATABASE shop MODIFY NAME = market; USE market");
+    run(&mut session, JOINED);
+    assert_eq!(ran(&mut session, &plan).1, "1 MANUAL 0 NONE");
+    let told =
+        "SELECT COUNT(*) FROM sys.dm_exec_cached_plans p CROSS APPLY sys.dm_exec_query_plan(p.plan_handle) d
+        WHERE CAST(d.query_plan AS nvarchar(max)) LIKE '%UsePlan=\"true\"%[market]%'";
+    assert_eq!(value(&mut session, told), "1");
+}
