@@ -217,8 +217,13 @@ impl Planner<'_, '_> {
     }
 
     /// A join is made in this way; what was decided for other ways, in the order of time, is struck out.
-    pub(super) fn decide_outer(&mut self, at: Place, way: OuterWay, others: &[Range<usize>]) {
-        others.iter().rev().for_each(|other| self.strike_out(other.clone()));
+    pub(super) fn decide_outer(
+        &mut self,
+        at: Place,
+        way: OuterWay,
+        others: impl IntoIterator<Item = Range<usize>, IntoIter: DoubleEndedIterator>,
+    ) {
+        others.into_iter().rev().for_each(|other| self.strike_out(other));
         self.decide(Direction::Outer { at, way });
     }
 

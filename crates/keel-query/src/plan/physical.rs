@@ -478,7 +478,7 @@ impl Planner<'_, '_> {
                 return Ok(late);
             }
         }
-        self.decide_outer(at, OuterWay::Early, &[between..self.decided()]);
+        self.decide_outer(at, OuterWay::Early, Some(between..self.decided()));
         Ok(early)
     }
 
@@ -496,7 +496,7 @@ impl Planner<'_, '_> {
         let driven = self.decided();
         let reversed = match reversed {
             Some(reversed) if told.is_some() => {
-                self.decide_outer(at, OuterWay::Reversed, &[]);
+                self.decide_outer(at, OuterWay::Reversed, None);
                 return Ok(reversed);
             }
             reversed => reversed,
@@ -535,7 +535,7 @@ impl Planner<'_, '_> {
         if (!can_hash || hint == Some(JoinMethod::Loop))
             && let Some(inner) = looped
         {
-            self.decide_outer(at, OuterWay::Loop, &[start..driven]);
+            self.decide_outer(at, OuterWay::Loop, Some(start..driven));
             return self.loop_join(kind, l, inner, Vec::new(), need);
         }
         let with_loop = self.decided();
@@ -550,15 +550,15 @@ impl Planner<'_, '_> {
             if cheaper(l.node.cost + loop_cost.min(hash_cost))
                 && let Some(reversed) = reversed
             {
-                self.decide_outer(at, OuterWay::Reversed, &[driven..self.decided()]);
+                self.decide_outer(at, OuterWay::Reversed, Some(driven..self.decided()));
                 return Ok(reversed);
             }
             if loop_cost < hash_cost {
-                self.decide_outer(at, OuterWay::Loop, &[start..driven, with_loop..self.decided()]);
+                self.decide_outer(at, OuterWay::Loop, [start..driven, with_loop..self.decided()]);
                 return self.loop_join(kind, l, inner, Vec::new(), need);
             }
         }
-        self.decide_outer(at, OuterWay::Hash, &[start..driven, with_left..with_loop]);
+        self.decide_outer(at, OuterWay::Hash, [start..driven, with_left..with_loop]);
         self.hash_join(kind, l, hashed, keys, rest, need)
     }
 
