@@ -435,6 +435,10 @@ pub trait BindScope {
     fn parallelism(&self) -> Parallelism {
         Parallelism::default()
     }
+    /// Decisions that the statement's plan is to be made by.
+    fn directions(&self) -> Option<Arc<crate::plan::Directions>> {
+        None
+    }
     /// True once the client cancelled or the session was killed; asked at each step of binding and planning.
     fn cancelled(&self) -> bool {
         false

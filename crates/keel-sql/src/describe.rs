@@ -132,7 +132,12 @@ pub fn first_result_set_of(info: &Info, object_id: i32, browse: bool) -> Result<
     Ok(result_rows(info, &set, browse))
 }
 
-fn parameters(declarations: &str) -> Result<Vec<ast::Parameter>> {
+/// The program of a text with parameters.
+pub(crate) fn program(info: &Info, sql: &str, declarations: &str) -> Result<Arc<Program>> {
+    lower(info, sql, &parameters(declarations)?)
+}
+
+pub(crate) fn parameters(declarations: &str) -> Result<Vec<ast::Parameter>> {
     if declarations.trim().is_empty() {
         return Ok(Vec::new());
     }

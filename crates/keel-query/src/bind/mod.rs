@@ -40,6 +40,7 @@ pub use hints::{Asked, Grouping, USE_HINTS};
 use crate::catalog::ModuleDef;
 use crate::errors::{self, Result};
 use crate::expr::{Coercibility, Expr, Slot};
+use crate::plan::directions::Steering;
 use crate::scope::BindScope;
 use keel_base::DatabaseId;
 use keel_parser::ast;
@@ -192,6 +193,8 @@ pub struct Binder<'a> {
     pub max_recursion: u32,
     /// What else OPTION asks of the plan.
     pub(crate) asked: Asked,
+    /// What the plan is made by, and what has been decided about it.
+    pub(crate) steering: Steering,
     /// Indexed views are read by their tables, unless NOEXPAND says otherwise: EXPAND VIEWS, and where a view may be what
     /// the statement changes.
     pub(crate) expands_views: bool,
@@ -281,6 +284,7 @@ impl<'a> Binder<'a> {
             databases: Vec::new(),
             max_recursion: 100,
             asked: Asked::default(),
+            steering: Steering::default(),
             expands_views: false,
             max_degree: None,
             prefers_parallel: false,
@@ -311,6 +315,11 @@ impl<'a> Binder<'a> {
             next_values: 0,
             around: Vec::new(),
         }
+    }
+
+    /// A binder of a statement whose plan is made by the directions that its scope has, if it has some.
+    pub(crate) fn directed(scope: &'a dyn BindScope) -> Binder<'a> {
+        Binder { steering: Steering::by(scope.directions()), ..Binder::new(scope) }
     }
 
     /// Runs `f` over the expressions of another row than those around.

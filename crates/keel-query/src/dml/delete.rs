@@ -29,7 +29,7 @@ pub(crate) struct DeleteRow {
 
 /// Compiles DELETE.
 pub fn compile_delete(scope: &dyn BindScope, delete: &ast::Delete) -> Result<Plan> {
-    let mut binder = Binder::new(scope);
+    let mut binder = Binder::directed(scope);
     binder.query_hints(&delete.options)?;
     binder.with_ctes(delete.with.as_ref(), |b| delete_with(b, delete))
 }

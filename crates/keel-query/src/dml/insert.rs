@@ -115,7 +115,7 @@ pub(crate) fn insert_columns(table: &TableDef, names: &[ast::Ident]) -> Result<V
 
 /// Compiles INSERT.
 pub fn compile_insert(scope: &dyn BindScope, insert: &ast::Insert) -> Result<Plan> {
-    let mut binder = Binder::new(scope);
+    let mut binder = Binder::directed(scope);
     binder.query_hints(&insert.options)?;
     binder.with_ctes(insert.with.as_ref(), |b| bind_into_table(b, insert))
 }

@@ -99,7 +99,7 @@ enum BoundStep {
 
 /// Compiles MERGE.
 pub fn compile_merge(scope: &dyn BindScope, merge: &ast::Merge) -> Result<Plan> {
-    let mut binder = Binder::new(scope);
+    let mut binder = Binder::directed(scope);
     binder.query_hints(&merge.options)?;
     binder.with_ctes(merge.with.as_ref(), |b| merge_with(b, merge))
 }

@@ -403,7 +403,7 @@ pub(crate) fn compile_sets(
 
 /// Compiles UPDATE.
 pub fn compile_update(scope: &dyn BindScope, update: &ast::Update) -> Result<Plan> {
-    let mut binder = Binder::new(scope);
+    let mut binder = Binder::directed(scope);
     binder.query_hints(&update.options)?;
     binder.with_ctes(update.with.as_ref(), |b| update_with(b, update))
 }

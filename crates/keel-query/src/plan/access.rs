@@ -271,8 +271,10 @@ impl Planner<'_, '_> {
         }
         let mut best: Option<Path> = None;
         let hinted = &r.get.hints.indexes;
+        let told = self.told_read(r.get);
         for (i, index) in table.indexes.iter().enumerate() {
-            if index.disabled || (!hinted.is_empty() && !hinted.contains(&i)) {
+            let others = told.is_some_and(|told| told != i);
+            if index.disabled || others || (!hinted.is_empty() && !hinted.contains(&i)) {
                 continue;
             }
             let filter = match &index.filter {
@@ -390,6 +392,8 @@ impl Planner<'_, '_> {
     /// Builds the access for a path. `need` are the slots wanted above; conjuncts not used by the seek are tested here.
     pub fn access(&mut self, get: &Get, path: &Path, conjuncts: &[Expr], need: &SlotSet) -> Result<Node> {
         let conjuncts = &*with_policy(get, conjuncts);
+        self.check_told_read(get);
+        self.decide_read(get, path.index);
         let table = get.table.clone();
         let index = table.indexes[path.index].clone();
         let (bounds, consumed) = self.bounds(get, path, &index, conjuncts)?;

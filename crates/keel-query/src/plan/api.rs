@@ -35,7 +35,7 @@ pub enum Dml<'a> {
 
 /// Compiles a SELECT statement, with or without variable assignment or INTO.
 pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> Result<Plan> {
-    let mut binder = Binder::new(scope);
+    let mut binder = Binder::directed(scope);
     let bound = binder.select_statement(select)?;
     match bound.destination {
         Destination::Assign(mut targets) => {
@@ -153,6 +153,9 @@ pub(crate) fn finish(
         serial: None,
         guarded: binder.guarded,
         masked: binder.masked.clone(),
+        directions: binder.steering.decided(),
+        told: binder.steering.told_so(),
+        guide: None,
         pool: Pool::default(),
     }
 }

@@ -6,10 +6,12 @@
 //! before the search. Each join that is considered is a step, at which a cancelled statement ends.
 //!
 //! FORCE ORDER, and a hint at any join of the cluster, leave one order: the written one, with what is joined so far as the side that a
-//! hash table is built of. Hints about the way to join are followed wherever there is such a way.
+//! hash table is built of. Hints about the way to join are followed wherever there is such a way. Directions ([`super::directions`]) leave
+//! one order and one way for each leaf.
 
 use super::access::{Path, Request};
 use super::cost;
+use super::directions::{InnerWay, Place};
 use super::physical::Planned;
 use super::{Planner, SortOrder};
 use crate::bind::rel::{Get, JoinKind, JoinMethod, Rel, SlotSet};
@@ -207,6 +209,21 @@ enum Tree {
     },
 }
 
+impl Tree {
+    /// Its leaves in the order in which they are joined, and how each but the first is.
+    fn decided(&self, order: &mut Vec<usize>, ways: &mut Vec<InnerWay>) {
+        let (outer, inner, way) = match self {
+            Tree::Leaf(i) => return order.push(*i),
+            Tree::Loop { outer, inner, .. } => (outer, inner, InnerWay::Loop),
+            Tree::Hash { outer, inner, build_inner: true, .. } => (outer, inner, InnerWay::Built),
+            Tree::Hash { outer, inner, .. } => (outer, inner, InnerWay::Probed),
+        };
+        outer.decided(order, ways);
+        order.push(*inner);
+        ways.push(way);
+    }
+}
+
 /// Takes a tree of inner joins and filters apart. A hint belongs to the first leaf on the right of its join.
 pub fn flatten(
     rel: Rel,
@@ -252,6 +269,7 @@ pub fn equi_sides<'e>(e: &'e Expr, left: &SlotSet, right: &SlotSet) -> Option<(&
 impl Planner<'_, '_> {
     /// Plans a cluster.
     pub fn cluster(&mut self, rel: Rel, need: &SlotSet, want: &SortOrder) -> Result<Planned> {
+        let at = Place::above(&[&rel]);
         let (mut rels, mut conjuncts, mut hints) = (Vec::new(), Vec::new(), Vec::new());
         flatten(rel, &mut rels, &mut conjuncts, &mut hints);
         if rels.is_empty() {
@@ -285,7 +303,17 @@ impl Planner<'_, '_> {
         let startup: Vec<Expr> = startup.map(|i| conjuncts[i].clone()).collect();
         let mut join =
             ClusterPlanner { planner: self, leaves, conjuncts: &conjuncts, conditions, need: &all, hints };
-        let best = join.search()?;
+        let told =
+            join.planner.told_inner(at).map(|(order, ways)| join.as_told(&order, &ways)).transpose()?;
+        let best = match told.flatten() {
+            Some(best) => best,
+            None => join.search()?,
+        };
+        if !single {
+            let (mut order, mut ways) = (Vec::new(), Vec::new());
+            best.tree.decided(&mut order, &mut ways);
+            join.planner.decide_inner(at, order, ways);
+        }
         let mut planned = join.build(&best.tree, need)?;
         planned.node.rows = best.rows.max(0.01);
         planned.node.cost = best.cost;
@@ -391,6 +419,27 @@ impl ClusterPlanner<'_, '_, '_> {
         }
     }
 
+    /// Leaf by leaf as directions say; `None` where they are of other leaves.
+    fn as_told(&mut self, order: &[usize], ways: &[InnerWay]) -> Result<Option<Partial>> {
+        let n = self.leaves.len();
+        let mut joined = Joined(vec![false; n]);
+        let Some((first, others)) = order.split_first().filter(|_| order.len() == n) else { return Ok(None) };
+        if *first >= n || !self.leaves[*first].after.is_empty() {
+            return Ok(None);
+        }
+        let mut partial = self.start(*first);
+        joined.0[*first] = true;
+        for (j, way) in others.iter().zip(ways) {
+            if *j >= n || joined.0[*j] || !joined.all(&self.leaves[*j].after) {
+                return Ok(None);
+            }
+            let pairs = self.conditions.pairs(&joined, *j);
+            partial = self.join_by(&partial, *j, &pairs, Some(*way))?;
+            joined.0[*j] = true;
+        }
+        Ok(joined.0.iter().all(|j| *j).then_some(partial))
+    }
+
     /// Leaf by leaf as written, but that one which reads others comes behind them.
     fn as_written(&mut self) -> Result<Partial> {
         let n = self.leaves.len();
@@ -442,11 +491,26 @@ impl ClusterPlanner<'_, '_, '_> {
     }
 
     fn join(&mut self, outer: &Partial, j: usize, pairs: &[usize]) -> Result<Partial> {
+        self.join_by(outer, j, pairs, None)
+    }
+
+    /// Joins a leaf in the way that directions say, or else in the cheapest that hints leave.
+    fn join_by(
+        &mut self,
+        outer: &Partial,
+        j: usize,
+        pairs: &[usize],
+        told: Option<InnerWay>,
+    ) -> Result<Partial> {
         self.planner.step()?;
         let selectivity = self.planner.selectivity_of(pairs.iter().map(|i| &self.conjuncts[*i]), None);
         let leaf = &self.leaves[j];
         let rows = (outer.rows * leaf.rows * selectivity).max(0.01);
-        let directed = self.directed(j);
+        let directed = match told {
+            Some(InnerWay::Loop) => Some(JoinMethod::Loop),
+            Some(InnerWay::Built | InnerWay::Probed) => Some(JoinMethod::Hash),
+            None => self.directed(j),
+        };
         let (keys, rest): (Vec<usize>, Vec<usize>) =
             pairs.iter().partition(|i| self.conditions.is_key(**i, j));
         // Nested loops.
@@ -476,30 +540,28 @@ impl ClusterPlanner<'_, '_, '_> {
         if !leaf.needs.is_empty() || keys.is_empty() || directed == Some(JoinMethod::Loop) {
             return Ok(best);
         }
+        let by_keys = |build_inner| {
+            let (outer, keys, rest) = (outer.tree.clone(), keys.clone(), rest.clone());
+            Rc::new(Tree::Hash { outer, inner: j, build_inner, keys, rest })
+        };
         // Rows to which no index leads are looked up by their keys, however few the outer rows are thought to be: comparing each with
-        // each takes for ever when there are more. Those of system views leave the outer rows their order.
-        if matches!(leaf.source, Source::Other(_)) || directed == Some(JoinMethod::Hash) {
+        // each takes for ever when there are more. Those of system views leave the outer rows their order, as loops do.
+        if directed.is_none() && leaf.is_view() {
+            best.tree = by_keys(true);
+        } else if matches!(leaf.source, Source::Other(_)) || directed == Some(JoinMethod::Hash) {
             best.cost = f64::INFINITY;
         }
         let both = outer.cost + leaf.cost + cost::HASH_START + rows * cost::TOUCH;
         let written = self.planner.binder.asked.force_order || !self.hints.is_empty();
-        let ways: &[bool] = match (written, leaf.is_view()) {
-            (true, _) => &[false],
-            (false, true) => &[true],
-            (false, false) => &[true, false],
+        let fits = |inner: &bool| match told {
+            Some(way) => *inner == (way == InnerWay::Built),
+            None => !(written && *inner),
         };
-        for &build_inner in ways {
+        for build_inner in [true, false].into_iter().filter(fits) {
             let (build, probe) = if build_inner { (leaf.rows, outer.rows) } else { (outer.rows, leaf.rows) };
             let c = both + build * cost::HASH_BUILD + probe * cost::HASH_PROBE;
             if c < best.cost {
-                best.cost = c;
-                best.tree = Rc::new(Tree::Hash {
-                    outer: outer.tree.clone(),
-                    inner: j,
-                    build_inner,
-                    keys: keys.clone(),
-                    rest: rest.clone(),
-                });
+                (best.cost, best.tree) = (c, by_keys(build_inner));
             }
         }
         Ok(best)

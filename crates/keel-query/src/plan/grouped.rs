@@ -20,7 +20,8 @@ impl Planner<'_, '_> {
         row_goal: Option<f64>,
     ) -> Result<Planned> {
         let inside: SlotSet = slots.iter().copied().collect();
-        let planned = self.plan_grouped(input, &inside, Some(slots.clone()))?;
+        let grouping = self.grouping_above(&input);
+        let planned = self.plan_grouped(input, &inside, Some(slots.clone()), grouping)?;
         let columns = slots.iter().map(|s| (*s as usize, self.key_column(*s))).collect();
         let (rows, cost) = (planned.node.rows, planned.node.cost);
         let distinct = self.distinct_of(&slots, rows);
@@ -29,7 +30,7 @@ impl Planner<'_, '_> {
         let by = planned.order.iter().map(|(s, _)| s).filter(|s| !planned.fixed.contains(s));
         let by: SlotSet = by.take(open).copied().collect();
         let ordered = slots.iter().all(|s| by.contains(s) || planned.fixed.contains(s))
-            && self.binder.asked.grouping != Some(Grouping::Hash);
+            && grouping != Some(Grouping::Hash);
         let few = row_goal.is_some();
         let node = DistinctNode { input: Arc::new(planned.node), columns, ordered, few };
         let cost = cost + rows * if ordered { cost::TOUCH } else { cost::HASH_BUILD };
@@ -42,8 +43,14 @@ impl Planner<'_, '_> {
     }
 
     /// Input whose equal rows are to be found; sorted by the columns in question where ORDER GROUP asks for that.
-    fn plan_grouped(&mut self, input: Rel, need: &SlotSet, by: Option<Vec<Slot>>) -> Result<Planned> {
-        match by.filter(|by| !by.is_empty() && self.binder.asked.grouping == Some(Grouping::Order)) {
+    fn plan_grouped(
+        &mut self,
+        input: Rel,
+        need: &SlotSet,
+        by: Option<Vec<Slot>>,
+        grouping: Option<Grouping>,
+    ) -> Result<Planned> {
+        match by.filter(|by| !by.is_empty() && grouping == Some(Grouping::Order)) {
             Some(by) => {
                 let key = |slot| SortKey { expr: self.binder.read(slot), descending: false };
                 let keys = by.into_iter().map(key).collect();
@@ -73,8 +80,9 @@ impl Planner<'_, '_> {
         }
         let group_slots: Option<Vec<Slot>> = groups.iter().map(|(_, e)| e.as_slot()).collect();
         let sorted = group_slots.clone().filter(|_| sets.is_none() && !scalar);
-        let planned = self.plan_grouped(input, &inside, sorted)?;
-        let hashed = self.binder.asked.grouping == Some(Grouping::Hash);
+        let grouping = self.grouping_above(&input);
+        let planned = self.plan_grouped(input, &inside, sorted, grouping)?;
+        let hashed = grouping == Some(Grouping::Hash);
         let ordered = sets.is_none()
             && (scalar
                 || !hashed

@@ -4,6 +4,7 @@ pub mod access;
 pub mod api;
 pub mod cluster;
 pub mod cost;
+pub mod directions;
 pub mod estimate;
 mod filtered;
 mod grouped;
@@ -29,6 +30,7 @@ use crate::exec::subquery::{Asked, Asks};
 use crate::expr::compile::SubqueryPlanner;
 use crate::expr::{Expr, Slot};
 use crate::stats::TableStatistics;
+use directions::Place;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -37,6 +39,7 @@ pub use api::{
     CompiledCondition, CompiledExpr, Dml, compile_condition, compile_dml, compile_expr,
     compile_remote_change, compile_select, compile_select_into,
 };
+pub use directions::{Directions, Told};
 pub use run::Plan;
 
 /// An order that would save a sort, and how many rows will be asked for.
@@ -70,10 +73,16 @@ pub struct SubPlan {
 }
 
 impl SubPlan {
+    /// Whether an expression asks it: not where that was planned for something which was not chosen.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.asked.strong_count() > 0
+    }
+
     /// Whether somebody may ask it and is told the same each time.
     #[must_use]
     pub fn has_one_answer(&self) -> bool {
-        self.alone && self.asks != Asks::Rows && self.kept > 0 && self.asked.strong_count() > 0
+        self.alone && self.asks != Asks::Rows && self.kept > 0 && self.is_asked()
     }
 }
 
@@ -155,15 +164,22 @@ impl<'b, 'a> Planner<'b, 'a> {
             let planned = self.plan(rel, need, &want)?;
             return planned.if_possible();
         };
-        let parts = self.unfinished.len();
+        let at = Place::above(&[&rel]);
+        let told = self.told_shared(at);
+        let (parts, from) = (self.unfinished.len(), self.decided());
         let shared = self.plan(shared, need, &want)?;
-        let subplans = self.subplans.len();
+        let (subplans, between) = (self.subplans.len(), self.decided());
         let plain = self.plan(rel, need, &want)?;
-        if plain.node.cost <= shared.node.cost {
+        let is_shared = told.unwrap_or(plain.node.cost > shared.node.cost);
+        if !is_shared {
             self.unfinished.truncate(parts);
+            self.strike_out(from..between);
+            self.decide_shared(at, false);
             return plain.if_possible();
         }
         self.subplans.truncate(subplans);
+        self.strike_out(between..self.decided());
+        self.decide_shared(at, true);
         if self.wish.is_none() {
             self.finish_parts();
         }

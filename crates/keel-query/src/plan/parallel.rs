@@ -28,6 +28,7 @@ use keel_base::DatabaseId;
 use keel_node::Isolation;
 use keel_types::key::KeyColumn;
 use smallvec::SmallVec;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// Least cost of a part for which helpers are called, in units of one row read: what they must save to be worth their start.
@@ -69,7 +70,11 @@ impl Planner<'_, '_> {
             None | Some(0) => own.degree,
             Some(most) => usize::from(most).min(own.degree_max),
         };
-        let forced = self.binder.prefers_parallel;
+        let told = self.told_gathers();
+        let forced = match &told {
+            Some(places) => !places.is_empty(),
+            None => self.binder.prefers_parallel,
+        };
         let statement_cost_min = if forced { 0.0 } else { own.cost_threshold / UNIT_COST };
         let part_cost_min = statement_cost_min.min(PART_COST_MIN);
         self.wish = Some(Wish { degree, part_cost_min, statement_cost_min, forced });
@@ -139,8 +144,11 @@ impl Planner<'_, '_> {
     }
 
     fn place_gathers(&mut self, root: &mut Node, output: Option<&[usize]>, wish: Wish) {
-        let place = Placing { wish, order_used: self.order_used };
-        for SubPlan { node, alone, asks, result_slot, .. } in &mut self.subplans {
+        let (told, met, placed) = (self.told_gathers(), Cell::new(0), RefCell::default());
+        let place = Placing { wish, order_used: self.order_used, told, met, placed };
+        for SubPlan { node, alone, asks, result_slot, .. } in
+            self.subplans.iter_mut().filter(|s| s.is_asked())
+        {
             // Of EXISTS one row is read.
             if let (true, Some(node)) = (*alone && *asks != Asks::Exists, Arc::get_mut(node)) {
                 place.below(node, Takes::Rows(&[*result_slot]), self.order_used);
@@ -151,6 +159,7 @@ impl Planner<'_, '_> {
         }
         let written = written_by(root);
         place.below(root, Takes::Rows(output.unwrap_or(&written)), self.order_used);
+        self.decide_gathers(place.placed.into_inner());
     }
 }
 
@@ -158,12 +167,20 @@ impl Planner<'_, '_> {
 struct Placing {
     wish: Wish,
     order_used: bool,
+    /// Where directions want them.
+    told: Option<Vec<usize>>,
+    /// Places that were looked at so far.
+    met: Cell<usize>,
+    /// Where they were put.
+    placed: RefCell<Vec<usize>>,
 }
 
 impl Placing {
     /// Into a node and what stands below it. `ordered`: somebody above relies on the order in which its rows come.
     fn below(&self, node: &mut Node, takes: Takes<'_>, ordered: bool) {
-        if !ordered && node.cost >= self.wish.part_cost_min && self.pays(node, takes) && drives(node) {
+        let at = self.met.replace(self.met.get() + 1);
+        if !ordered && self.is_wanted(at, node, takes) && drives(node) {
+            self.placed.borrow_mut().push(at);
             self.build_sides(node);
             gather(node, takes);
             return;
@@ -224,6 +241,14 @@ impl Placing {
             | Op::WorkTable(_)
             | Op::Shared(_)
             | Op::Gather(_) => {}
+        }
+    }
+
+    /// Whether directions say so, or else whether it costs enough to be worth it.
+    fn is_wanted(&self, at: usize, node: &Node, takes: Takes<'_>) -> bool {
+        match &self.told {
+            Some(places) => places.contains(&at),
+            None => node.cost >= self.wish.part_cost_min && self.pays(node, takes),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::access::satisfies;
 use super::cluster::equi_sides;
 use super::cost;
+use super::directions::{OuterWay, Place};
 use super::remote::show_sent;
 use super::shown::{Object, Part, Shown};
 use super::text::show_loop;
@@ -25,6 +26,17 @@ use std::sync::Arc;
 const NESTED_JOINS_MAX: usize = 3;
 /// Left rows up to which such a join, when it has more below it, uses nested loops.
 const FEW_ROWS: f64 = 10.0;
+
+/// A join that is not inner, and what is known about how to make it.
+struct Driven {
+    kind: JoinKind,
+    left: Rel,
+    right: Rel,
+    on: Vec<Expr>,
+    hint: Option<JoinMethod>,
+    at: Place,
+    told: Option<OuterWay>,
+}
 
 /// A planned subtree.
 pub struct Planned {
@@ -444,37 +456,50 @@ impl Planner<'_, '_> {
         need: &SlotSet,
     ) -> Result<Planned> {
         let hint = hint.or_else(|| self.binder.only_join());
-        let early = match hint {
-            None if kind == JoinKind::Semi
-                && !self.binder.asked.force_order
-                && semi_joins(&left) < NESTED_JOINS_MAX =>
-            {
-                rewrite::sunk(kind, &left, &right, &on)
+        let at = Place::above(&[&left, &right]);
+        let told = self.told_outer(at);
+        let may_sink = match told {
+            Some(way) => way == OuterWay::Early,
+            None => {
+                let free = hint.is_none() && !self.binder.asked.force_order;
+                kind == JoinKind::Semi && free && semi_joins(&left) < NESTED_JOINS_MAX
             }
-            _ => None,
         };
-        let Some(early) = early else { return self.plan_driven(kind, left, right, on, hint, need) };
+        let early = if may_sink { rewrite::sunk(kind, &left, &right, &on) } else { None };
+        let join = Driven { kind, left, right, on, hint, at, told };
+        let Some(early) = early else { return self.plan_driven(join, need) };
+        let from = self.decided();
         let early = self.plan(early, need, &SortOrder::NONE)?;
-        let late = self.plan_driven(kind, left, right, on, hint, need)?;
-        Ok(if early.node.cost < late.node.cost { early } else { late })
+        let between = self.decided();
+        if told.is_none() {
+            let late = self.plan_driven(join, need)?;
+            if early.node.cost >= late.node.cost {
+                self.strike_out(from..between);
+                return Ok(late);
+            }
+        }
+        self.decide_outer(at, OuterWay::Early, Some(between..self.decided()));
+        Ok(early)
     }
 
     /// Such a join where it stands: the left side drives.
-    fn plan_driven(
-        &mut self,
-        kind: JoinKind,
-        left: Rel,
-        right: Rel,
-        on: Vec<Expr>,
-        hint: Option<JoinMethod>,
-        need: &SlotSet,
-    ) -> Result<Planned> {
+    fn plan_driven(&mut self, join: Driven, need: &SlotSet) -> Result<Planned> {
+        let start = self.decided();
+        let reversed = self.reversed(&join, need)?;
+        let Driven { kind, left, right, on, hint, at, told } = join;
         let (ls, rs) = (left.produced(), right.produced());
-        let reversed = match hint {
-            None if kind == JoinKind::Semi && !self.binder.asked.force_order => {
-                self.by_the_right(&left, &right, &on, need)?
+        let hint = match told {
+            Some(OuterWay::Loop) => Some(JoinMethod::Loop),
+            Some(OuterWay::Hash) => Some(JoinMethod::Hash),
+            _ => hint,
+        };
+        let driven = self.decided();
+        let reversed = match reversed {
+            Some(reversed) if told.is_some() => {
+                self.decide_outer(at, OuterWay::Reversed, None);
+                return Ok(reversed);
             }
-            _ => None,
+            reversed => reversed,
         };
         let cheaper = |other: f64| reversed.as_ref().is_some_and(|r| r.node.cost < other);
         let mut inside = need.clone();
@@ -484,6 +509,7 @@ impl Planner<'_, '_> {
         let mut left_need = inside.clone();
         left_need.extend(right_outer);
         let l = self.plan(left, &left_need, &SortOrder::NONE)?;
+        let with_left = self.decided();
         let (keys, rest): (Vec<Expr>, Vec<Expr>) =
             on.iter().cloned().partition(|e| equi_sides(e, &ls, &rs).is_some());
         let can_hash = !lateral;
@@ -509,8 +535,10 @@ impl Planner<'_, '_> {
         if (!can_hash || hint == Some(JoinMethod::Loop))
             && let Some(inner) = looped
         {
+            self.decide_outer(at, OuterWay::Loop, Some(start..driven));
             return self.loop_join(kind, l, inner, Vec::new(), need);
         }
+        let with_loop = self.decided();
         let hashed = self.plan(right, &inside, &SortOrder::NONE)?;
         if let Some(inner) = looped {
             let loop_cost = l.node.rows * inner.node.cost;
@@ -522,13 +550,25 @@ impl Planner<'_, '_> {
             if cheaper(l.node.cost + loop_cost.min(hash_cost))
                 && let Some(reversed) = reversed
             {
+                self.decide_outer(at, OuterWay::Reversed, Some(driven..self.decided()));
                 return Ok(reversed);
             }
             if loop_cost < hash_cost {
+                self.decide_outer(at, OuterWay::Loop, [start..driven, with_loop..self.decided()]);
                 return self.loop_join(kind, l, inner, Vec::new(), need);
             }
         }
+        self.decide_outer(at, OuterWay::Hash, [start..driven, with_left..with_loop]);
         self.hash_join(kind, l, hashed, keys, rest, need)
+    }
+
+    /// A semi join from its right side, where directions say so, or where nothing is said and it may be the cheapest way.
+    fn reversed(&mut self, join: &Driven, need: &SlotSet) -> Result<Option<Planned>> {
+        let may = match join.told {
+            Some(way) => way == OuterWay::Reversed,
+            None => join.hint.is_none() && join.kind == JoinKind::Semi && !self.binder.asked.force_order,
+        };
+        if may { self.by_the_right(&join.left, &join.right, &join.on, need) } else { Ok(None) }
     }
 
     /// A semi join of a table by way of the other side: for each of its values once, the rows that have it. `None` where a row could be

@@ -1,6 +1,7 @@
 //! A compiled statement and its execution.
 
 use super::SubPlan;
+use super::directions::{Directions, Told};
 use super::parallel::ViewsRead;
 use super::steps::{self, Step};
 use crate::bind::mask::MaskSource;
@@ -44,6 +45,12 @@ pub struct Plan {
     pub(crate) guarded: bool,
     /// Masked columns it reads: to who may not see them its errors quote no values.
     pub(crate) masked: Vec<MaskSource>,
+    /// What was decided on the way to it.
+    pub(crate) directions: Directions,
+    /// Whether it was made by directions, and what became of them.
+    pub(crate) told: Told,
+    /// The plan guide whose hints it was made with: its database, and its name.
+    pub(crate) guide: Option<Box<(String, String)>>,
     pub(crate) pool: Pool,
 }
 
@@ -181,6 +188,29 @@ impl Plan {
         self.parallel = found.map(plan);
         self.serial = serial;
         self
+    }
+
+    /// What was decided on the way to it, by which it can be made again.
+    #[must_use]
+    pub fn directions(&self) -> &Directions {
+        &self.directions
+    }
+
+    /// The plan guide whose hints it was made with: its database, and its name.
+    #[must_use]
+    pub fn guide(&self) -> Option<(&str, &str)> {
+        self.guide.as_ref().map(|guide| (guide.0.as_str(), guide.1.as_str()))
+    }
+
+    /// It was made with the hints of this guide of a database.
+    pub fn set_guide(&mut self, database: String, name: String) {
+        self.guide = Some(Box::new((database, name)));
+    }
+
+    /// Whether it was made by directions, and what became of them.
+    #[must_use]
+    pub fn told(&self) -> Told {
+        self.told
     }
 
     /// Threads that may work for it, as far as is known when it is compiled; 1 for a serial plan.

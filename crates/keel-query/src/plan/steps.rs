@@ -57,7 +57,8 @@ pub(crate) fn steps<'p>(body: &'p Body, subplans: &'p [SubPlan]) -> Vec<Step<'p>
         Body::Query { root, .. } | Body::Assign { root, .. } => tree.step(root, 1.0),
         Body::Dml(dml) => change(dml, tree.step(&dml.source, 1.0)),
     };
-    std::iter::once(main).chain(subplans.iter().map(|s| tree.step(&s.node, 1.0))).collect()
+    let asked = subplans.iter().filter(|s| s.is_asked());
+    std::iter::once(main).chain(asked.map(|s| tree.step(&s.node, 1.0))).collect()
 }
 
 fn change<'p>(dml: &'p DmlPlan, source: Step<'p>) -> Step<'p> {

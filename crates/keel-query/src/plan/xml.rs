@@ -37,6 +37,10 @@ pub struct Statement<'a> {
     pub degree: usize,
     /// Why it is one alone, in the product's words, where that is not its cost.
     pub serial_reason: Option<&'static str>,
+    /// The plan guide that it was made with: database and name.
+    pub guide: Option<(&'a str, &'a str)>,
+    /// It was made by directions: `UsePlan`.
+    pub is_told: bool,
     /// An execution.
     pub run: Option<Run<'a>>,
 }
@@ -111,12 +115,15 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
         ("QueryHash", hash.as_str()),
         ("QueryPlanHash", plan_hash.as_str()),
     ]);
+    let guide = about.guide.map(|(database, name)| [("PlanGuideDB", database), ("PlanGuideName", name)]);
+    let element = element.with_attributes(guide.into_iter().flatten());
     element.write_inner_content(|out| {
         let options = about.options.iter().map(|(name, on)| (*name, word(*on)));
         out.create_element("StatementSetOptions").with_attributes(options).write_empty()?;
         let degree = about.run.map_or(about.degree, |run| run.counts.degree()).to_string();
         let reason = about.serial_reason.map(|reason| ("NonParallelPlanReason", reason));
-        let attributes = std::iter::once(("DegreeOfParallelism", degree.as_str())).chain(reason);
+        let told = about.is_told.then_some(("UsePlan", "true"));
+        let attributes = std::iter::once(("DegreeOfParallelism", degree.as_str())).chain(reason).chain(told);
         let plan = out.create_element("QueryPlan").with_attributes(attributes);
         plan.write_inner_content(|out| {
             if let Some(run) = about.run {

@@ -9,6 +9,7 @@ use crate::capture::CaptureSettings;
 use crate::column_keys::{ColumnEncryptionKeyDef, ColumnMasterKeyDef};
 use crate::event_notifications::definition::EventNotificationDef;
 use crate::keys::{AsymmetricKeyDef, CertificateDef, CredentialDef, MasterKeyDef, SymmetricKeyDef};
+use crate::plan_guides::PlanGuideDef;
 use crate::query_store::QueryStoreSettings;
 use crate::scoped::ScopedSetting;
 use keel_query::catalog::{BindableDef, ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
@@ -373,6 +374,8 @@ pub mod object_class {
     pub const BINDABLE: u8 = 22;
     /// Event notifications; in master those of the server.
     pub const EVENT_NOTIFICATION: u8 = 23;
+    /// Plan guides.
+    pub const PLAN_GUIDE: u8 = 24;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
@@ -468,6 +471,8 @@ pub enum CatalogObject {
     Stoplist(Arc<StoplistDef>),
     /// A database audit specification.
     AuditSpecification(Arc<SpecificationDef>),
+    /// A plan guide.
+    PlanGuide(Arc<PlanGuideDef>),
     /// A message type.
     MessageType(Arc<MessageTypeDef>),
     /// A contract.
@@ -518,6 +523,7 @@ impl CatalogObject {
             CatalogObject::FullTextCatalog(d) => (object_class::FULL_TEXT_CATALOG, d.catalog_id),
             CatalogObject::Stoplist(d) => (object_class::STOPLIST, d.stoplist_id),
             CatalogObject::AuditSpecification(d) => (object_class::DATABASE_AUDIT_SPECIFICATION, d.id),
+            CatalogObject::PlanGuide(d) => (object_class::PLAN_GUIDE, d.id),
             CatalogObject::MessageType(d) => (object_class::MESSAGE_TYPE, d.id),
             CatalogObject::Contract(d) => (object_class::CONTRACT, d.id),
             CatalogObject::Queue(d) => (object_class::QUEUE, d.object_id),
@@ -580,6 +586,7 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::Queue(d) => serde_json::to_vec(&**d),
         CatalogObject::Service(d) => serde_json::to_vec(&**d),
         CatalogObject::EventNotification(d) => serde_json::to_vec(&**d),
+        CatalogObject::PlanGuide(d) => serde_json::to_vec(&**d),
         CatalogObject::Route(d) => serde_json::to_vec(&**d),
         CatalogObject::MasterKey(d) => serde_json::to_vec(&**d),
         CatalogObject::Certificate(d) => serde_json::to_vec(&**d),
@@ -626,6 +633,7 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         object_class::CONTRACT => CatalogObject::Contract(serde_json::from_slice(json).map(Arc::new)?),
         object_class::QUEUE => CatalogObject::Queue(serde_json::from_slice(json).map(Arc::new)?),
         object_class::SERVICE => CatalogObject::Service(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::PLAN_GUIDE => CatalogObject::PlanGuide(serde_json::from_slice(json).map(Arc::new)?),
         object_class::EVENT_NOTIFICATION => {
             CatalogObject::EventNotification(serde_json::from_slice(json).map(Arc::new)?)
         }

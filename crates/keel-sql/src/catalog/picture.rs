@@ -13,6 +13,7 @@ use super::principal::PrincipalDef;
 use super::{DBO, GUEST, INFORMATION_SCHEMA, SYS};
 use crate::audit::definition::SpecificationDef;
 use crate::broker::definition::QueueDef;
+use crate::plan_guides::PlanGuideDef;
 use hashbrown::{HashMap, HashSet};
 use keel_base::DatabaseId;
 use keel_query::catalog::{
@@ -98,6 +99,7 @@ pub struct Picture {
     full_text_catalogs: BTreeMap<i32, Arc<FullTextCatalogDef>>,
     stoplists: BTreeMap<i32, Arc<StoplistDef>>,
     audit_specifications: BTreeMap<i32, Arc<SpecificationDef>>,
+    plan_guides: BTreeMap<i32, Arc<PlanGuideDef>>,
     xml_collections: BTreeMap<i32, Arc<XmlCollectionDef>>,
     keys: Arc<keys::Keys>,
     column_keys: Arc<column_keys::ColumnKeys>,
@@ -152,6 +154,7 @@ impl Picture {
             full_text_catalogs: BTreeMap::new(),
             stoplists: BTreeMap::new(),
             audit_specifications: BTreeMap::new(),
+            plan_guides: BTreeMap::new(),
             xml_collections: BTreeMap::new(),
             keys: Arc::default(),
             column_keys: Arc::default(),
@@ -300,6 +303,9 @@ impl Picture {
             CatalogObject::AuditSpecification(d) => {
                 self.audit_specifications.insert(d.id, d);
             }
+            CatalogObject::PlanGuide(d) => {
+                self.plan_guides.insert(d.id, d);
+            }
             object @ (CatalogObject::MessageType(_)
             | CatalogObject::Contract(_)
             | CatalogObject::Queue(_)
@@ -393,6 +399,9 @@ impl Picture {
             }
             class::DATABASE_AUDIT_SPECIFICATION => {
                 self.audit_specifications.remove(&key.id);
+            }
+            class::PLAN_GUIDE => {
+                self.plan_guides.remove(&key.id);
             }
             class::MASTER_KEY
             | class::CERTIFICATE
@@ -553,6 +562,11 @@ impl Picture {
     /// All stop lists by id.
     pub fn stoplists(&self) -> impl Iterator<Item = &Arc<StoplistDef>> {
         self.stoplists.values()
+    }
+
+    /// Plan guides.
+    pub fn plan_guides(&self) -> impl Iterator<Item = &Arc<PlanGuideDef>> {
+        self.plan_guides.values()
     }
 
     /// All audit specifications by id.

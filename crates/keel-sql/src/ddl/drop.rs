@@ -99,6 +99,8 @@ impl Runner<'_> {
             return Err(errors::referenced_by_foreign_key(name));
         }
         self.refuse_bound("DROP TABLE", name, &entry, table.object_id)?;
+        let what = ("table", &*table.name);
+        crate::plan_guides::refuse_guided_triggers(self, &entry, what, table.object_id)?;
         self.refuse_change_table(&table)?;
         self.forget_predicates(&entry, table.object_id)?;
         self.drop_instances(&table)?;
@@ -180,6 +182,10 @@ impl Runner<'_> {
                 }
                 let what = format!("DROP {}", kind.to_uppercase());
                 self.refuse_bound(&what, name, &entry, module.object_id)?;
+                let what = ("drop", kind, &*module.name);
+                crate::plan_guides::refuse_guided(self, &entry, what, module.object_id)?;
+                let what = (kind, &*module.name);
+                crate::plan_guides::refuse_guided_triggers(self, &entry, what, module.object_id)?;
                 self.forget_predicates(&entry, module.object_id)?;
                 if let Some(rows) = &module.rows {
                     self.forget_view_rows(rows)?;

@@ -113,6 +113,8 @@ impl Runner<'_> {
                 return Err(crate::governor::errors::is_classifier("alter", &module.name));
             }
             self.refuse_bound("ALTER", name, &place.entry, module.object_id)?;
+            let what = ("alter", kind_word(kind), &*module.name);
+            crate::plan_guides::refuse_guided(self, &place.entry, what, module.object_id)?;
         }
         if let Some(rows) = old.as_ref().and_then(|o| o.rows.as_ref()) {
             self.forget_view_rows(rows)?;
@@ -231,6 +233,16 @@ fn as_created(text: &str) -> String {
 
 fn same_family(a: ModuleKind, b: ModuleKind) -> bool {
     a == b
+}
+
+/// What messages call a module.
+fn kind_word(kind: ModuleKind) -> &'static str {
+    match kind {
+        ModuleKind::View => "view",
+        ModuleKind::Procedure => "procedure",
+        ModuleKind::Trigger => "trigger",
+        _ => "function",
+    }
 }
 
 fn exists(place: &Place, kind: ModuleKind) -> Box<SqlError> {

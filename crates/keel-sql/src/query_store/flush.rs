@@ -56,13 +56,13 @@ pub fn rounds(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Vec<SqlError
     failed
 }
 
-/// Plans of a copy are made anew where the primary has other hints now; a store that is off needs no memory.
+/// Plans of a copy are made anew where the primary has other hints or forced plans now; a store that is off needs no memory.
 fn follow(engine: &Engine, entry: &DatabaseEntry) {
     let picture = entry.picture();
     let is_on = picture.settings().query_store.as_ref().is_some_and(|s| s.wanted != super::Wanted::Off);
     if !is_on {
         entry.query_store.memory.lock().leave();
-    } else if entry.is_copy() && entry.query_store.hints.follow(entry).unwrap_or(false) {
+    } else if entry.is_copy() && entry.query_store.advice.follow(entry).unwrap_or(false) {
         engine.programs.forget(entry.id);
     }
 }
@@ -149,7 +149,7 @@ pub(crate) fn clear(engine: &Engine, entry: &Arc<DatabaseEntry>) -> Result<()> {
         entry.query_store.bytes.store(0, Ordering::Relaxed);
     }
     flush(entry)?;
-    entry.query_store.hints.forget();
+    entry.query_store.advice.forget();
     engine.programs.forget(entry.id);
     engine.follow_query_stores();
     Ok(())
@@ -208,8 +208,7 @@ fn clean_by_age(entry: &Arc<DatabaseEntry>, before: i64) -> Result<()> {
     let old: BTreeSet<u64> = intervals.iter().filter(|(_, row)| row.end < before).map(|(n, _)| *n).collect();
     let stale: Vec<u64> = {
         let memory = entry.query_store.memory.lock();
-        let stale =
-            memory.queries.iter().filter(|(n, row)| row.executed < before && !memory.hints.contains_key(n));
+        let stale = memory.queries.iter().filter(|(n, row)| row.executed < before && !memory.is_advised(**n));
         stale.map(|(n, _)| *n).collect()
     };
     if old.is_empty() && stale.is_empty() {
@@ -240,7 +239,7 @@ fn clean_by_size(entry: &Arc<DatabaseEntry>, settings: &QueryStoreSettings) -> R
     let statistics = Statistics::read(entry)?;
     let mut memory = entry.query_store.memory.lock();
     let mut by_cost: Vec<(u64, i64, u64)> = Vec::new();
-    for (number, row) in memory.queries.iter().filter(|(n, _)| !memory.hints.contains_key(n)) {
+    for (number, row) in memory.queries.iter().filter(|(n, _)| !memory.is_advised(**n)) {
         let cpu = memory.plans_of(*number).filter_map(|plan| statistics.cpu.get(&plan)).sum();
         by_cost.push((cpu, row.executed, *number));
     }

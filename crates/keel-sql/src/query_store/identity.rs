@@ -1,11 +1,12 @@
 //! What tells queries and plans apart: texts, hashes, and categories of waits.
 
 use super::record::Slot;
+use super::rows::DirectionsRow;
 use crate::program::{CompiledCode, Program};
 use crate::secrets::without_secrets;
 use crate::views::plans::text_hash;
 use keel_parser::lexer::{Tok, tokenize};
-use keel_query::plan::shown::Part;
+use keel_query::plan::shown::{Object, Part};
 use keel_query::plan::steps::Step;
 use md5::{Digest, Md5};
 use std::fmt::Write as _;
@@ -127,20 +128,46 @@ pub(super) fn planned(slot: &Slot, query_hash: u64) -> Planned {
     Planned { hash, document: Some(document), parallel: plan.degree() > 1 }
 }
 
+/// From what a slot's plan can be made again; `None` of what is planned anew each time.
+pub(super) fn directions(slot: &Slot) -> Option<DirectionsRow> {
+    match slot.compiled.as_ref().map(|c| &c.code) {
+        Some(CompiledCode::Plan(plan)) => Some(DirectionsRow {
+            shape: shape_anywhere(&plan.steps()),
+            directions: plan.directions().clone(),
+        }),
+        _ => None,
+    }
+}
+
 /// Operators and the indexes that they read, in their order.
 fn shape_hash(steps: &[Step<'_>]) -> u64 {
     let mut shape = String::new();
-    steps.iter().for_each(|step| write_shape(step, &mut shape));
+    let mut write = |object: &Object, shape: &mut String| {
+        let _ = write!(shape, " {object}");
+    };
+    steps.iter().for_each(|step| write_shape(step, &mut shape, &mut write));
     text_hash(&shape)
 }
 
-fn write_shape(step: &Step<'_>, shape: &mut String) {
+/// The same whatever the databases are called, which are told apart by their order: of a database that was renamed, or restored as another.
+pub(super) fn shape_anywhere(steps: &[Step<'_>]) -> u64 {
+    let (mut shape, mut databases) = (String::new(), Vec::new());
+    let mut write = |object: &Object, shape: &mut String| {
+        let at = databases.iter().position(|name| *name == object.database).unwrap_or_else(|| {
+            databases.push(object.database.clone());
+            databases.len() - 1
+        });
+        let _ = write!(shape, " {}", Object { database: at.to_string(), ..object.clone() });
+    };
+    steps.iter().for_each(|step| write_shape(step, &mut shape, &mut write));
+    text_hash(&shape)
+}
+
+fn write_shape(step: &Step<'_>, shape: &mut String, object: &mut dyn FnMut(&Object, &mut String)) {
     let _ = write!(shape, "{}/{}", step.shown.physical, step.shown.logical);
     for part in &step.shown.parts {
         match part {
-            Part::Object(object) => {
-                let _ = write!(shape, " {object}");
-            }
+            Part::Object(it) => object(it, shape),
             Part::Seek(keys) => {
                 let _ = write!(shape, " seek {}", keys.len());
             }
@@ -148,7 +175,7 @@ fn write_shape(step: &Step<'_>, shape: &mut String) {
         }
     }
     let _ = write!(shape, "{}(", if step.parallel { " parallel" } else { "" });
-    step.inputs.iter().for_each(|input| write_shape(input, shape));
+    step.inputs.iter().for_each(|input| write_shape(input, shape, object));
     shape.push(')');
 }
 

@@ -1,10 +1,10 @@
 //! A database's store in memory: numbers of what is stored, sums of the interval that runs, and rows that are yet to be written.
 
-use super::identity::{Identity, plan_hash, planned, text_key};
+use super::identity::{Identity, directions, plan_hash, planned, text_key};
 use super::record::{Slot, Sums};
 use super::rows::{
-    Compiles, ContextRow, DOCUMENT, HintRow, IntervalRow, Key, PlanRow, QueryRow, RuntimeRow, Stored,
-    TextRow, WaitRow, scan,
+    Compiles, ContextRow, DOCUMENT, DirectionsRow, ForcedRow, HintRow, IntervalRow, Key, PlanRow, QueryRow,
+    RuntimeRow, Stored, TextRow, WaitRow, scan,
 };
 use super::{CaptureMode, CapturePolicy, DEFAULT_POLICY, Map, QueryStoreSettings};
 use crate::engine::DatabaseEntry;
@@ -74,6 +74,8 @@ pub(super) struct Memory {
     of_queries: BTreeSet<(u64, u64)>,
     /// Queries with hints.
     pub hints: BTreeMap<u64, (u64, HintRow)>,
+    /// Queries with a plan that is forced.
+    pub forced: BTreeMap<u64, (u64, ForcedRow)>,
     interval: Option<(u64, IntervalRow)>,
     /// Of the interval that runs: by plan and outcome, and with the category of waits.
     runtime: BTreeMap<(u64, u8), (u64, RuntimeRow)>,
@@ -149,6 +151,11 @@ impl Memory {
             HintRow::KIND => {
                 if let Some(row) = HintRow::decode(bytes) {
                     self.hints.insert(row.query, (number, row));
+                }
+            }
+            ForcedRow::KIND => {
+                if let Some(row) = ForcedRow::decode(bytes) {
+                    self.forced.insert(row.query, (number, row));
                 }
             }
             IntervalRow::KIND => {
@@ -361,7 +368,7 @@ impl Memory {
         let shape = (query, plan_hash(slot));
         let mut compile_us = compile_us;
         let plan = match self.by_shape.get(&shape) {
-            Some(plan) => *plan,
+            Some(plan) => self.known_plan(*plan, slot),
             None => {
                 // Its compiling was counted, perhaps, while it was not captured.
                 compile_us = slot.compiled.as_ref().map_or(0, |c| c.took_us.into());
@@ -394,6 +401,8 @@ impl Memory {
             executed: 0,
             parallel: planned.parallel,
             compatibility,
+            failures: 0,
+            failure: 0,
         };
         let plan = self.add(&row);
         self.by_shape.insert((query, row.hash), plan);
@@ -402,7 +411,22 @@ impl Memory {
         if let Some(document) = planned.document {
             self.set((DOCUMENT, plan), Some(document.into_bytes()));
         }
+        self.known_plan(plan, slot)
+    }
+
+    /// A plan that a slot is of. Its directions are kept when it is seen first, or, where it was captured before there were any, now.
+    fn known_plan(&mut self, plan: u64, slot: &Slot) -> u64 {
+        if !self.has_directions(plan)
+            && let Some(directions) = directions(slot)
+        {
+            self.put(plan, &directions);
+        }
         plan
+    }
+
+    /// Whether it is known how a plan can be made again.
+    pub fn has_directions(&self, plan: u64) -> bool {
+        self.sizes.contains_key(&(DirectionsRow::KIND, plan))
     }
 
     fn query_of(
@@ -538,6 +562,11 @@ impl Memory {
             }
             self.remove((PlanRow::KIND, *plan));
             self.remove((DOCUMENT, *plan));
+            self.remove((DirectionsRow::KIND, *plan));
+            let of_plan = self.forced.iter().find(|(_, (_, row))| row.plan == *plan).map(|(query, _)| *query);
+            if let Some(query) = of_plan {
+                self.unforce(query);
+            }
         }
     }
 
@@ -552,6 +581,7 @@ impl Memory {
             if let Some((number, _)) = self.hints.remove(query) {
                 self.remove((HintRow::KIND, number));
             }
+            self.unforce(*query);
             texts.insert(row.text);
         }
         for row in self.queries.values() {
@@ -590,6 +620,43 @@ impl Memory {
             let row = HintRow { query, text };
             let number = self.add(&row);
             self.hints.insert(query, (number, row));
+        }
+    }
+
+    /// Whether somebody has said how a query is to be compiled: it is not cleaned away.
+    pub fn is_advised(&self, query: u64) -> bool {
+        self.hints.contains_key(&query) || self.forced.contains_key(&query)
+    }
+
+    /// A plan is forced from now on, in the place of another.
+    pub fn force(&mut self, query: u64, plan: u64, since: i64) {
+        if self.forced.get(&query).is_some_and(|(_, row)| row.plan == plan) {
+            return;
+        }
+        self.unforce(query);
+        let row = ForcedRow { query, plan, since };
+        let number = self.add(&row);
+        self.forced.insert(query, (number, row));
+        self.set_failures(plan, |row| (row.failures, row.failure) = (0, 0));
+    }
+
+    /// No plan of a query is forced any more.
+    pub fn unforce(&mut self, query: u64) {
+        if let Some((number, _)) = self.forced.remove(&query) {
+            self.remove((ForcedRow::KIND, number));
+        }
+    }
+
+    /// A plan could not be forced, because of an error of this number.
+    pub fn count_failure(&mut self, plan: u64, failure: i32) {
+        self.set_failures(plan, |row| (row.failures, row.failure) = (row.failures + 1, failure));
+    }
+
+    fn set_failures(&mut self, plan: u64, set: impl FnOnce(&mut PlanRow)) {
+        if let Some(row) = self.plans.get_mut(&plan) {
+            set(row);
+            let row = row.clone();
+            self.put(plan, &row);
         }
     }
 

@@ -21,17 +21,17 @@
 //! | `memory` | the rows that are yet to be written over those that are, numbers, what counts as captured |
 //! | `gather` | from sessions to databases |
 //! | `flush` | from memory to the tree, and what is removed from there |
-//! | `hints` | hints that a query is compiled with |
+//! | `advice` | what a query is compiled by: hints, or a plan that is forced |
 //! | `procs` | the procedures |
 //!
 //! Invariants: numbers are never given twice, but after a crash, which takes those that were not written, and CLEAR; a row refers only to rows
 //! that are there; a database whose store is off costs a statement one look at a flag.
 //!
-//! Deliberately absent: forcing plans, which the planner knows no way to do.
+//! Deliberately absent: plans that force themselves, and what learns from how they did.
 
+mod advice;
 mod flush;
 mod gather;
-mod hints;
 mod identity;
 mod memory;
 mod procs;
@@ -39,10 +39,10 @@ mod record;
 mod rows;
 mod settings;
 
+pub(crate) use advice::{forced, hinted, parse_hints, with_hints};
 pub use flush::rounds;
 pub(crate) use flush::{clear, flush_all, write_out};
 pub(crate) use gather::{gather, gather_if_free};
-pub(crate) use hints::hinted;
 pub(crate) use identity::{CATEGORIES, statement_handle};
 pub(crate) use procs::{
     sp_query_store_clear_hints, sp_query_store_clear_message_queues, sp_query_store_consistency_check,
@@ -53,7 +53,7 @@ pub(crate) use procs::{
 pub(crate) use record::{Figure, figure};
 pub use record::{Recorded, Recording};
 pub(crate) use rows::{
-    ContextRow, HintRow, IntervalRow, PlanRow, QueryRow, RuntimeRow, Stored, TextRow, WaitRow,
+    ContextRow, ForcedRow, HintRow, IntervalRow, PlanRow, QueryRow, RuntimeRow, Stored, TextRow, WaitRow,
     read_documents, read_rows,
 };
 pub(crate) use settings::{ActualState, DEFAULT_POLICY, actual_state};
@@ -78,8 +78,8 @@ pub(crate) struct State {
     /// Held while rows are written.
     flushing: Mutex<()>,
     turns: flush::Turns,
-    /// Hints of queries, by what tells these apart: what compiling looks into.
-    hints: hints::Hints,
+    /// Hints and forced plans of queries, by what tells these apart: what compiling looks into.
+    advice: advice::Advice,
 }
 
 impl State {
@@ -100,7 +100,7 @@ impl State {
     pub(crate) fn role_changed(&self) {
         *self.memory.lock() = Memory::default();
         self.bytes.store(0, Ordering::Relaxed);
-        self.hints.forget();
+        self.advice.forget();
     }
 
     /// Whether it has as much as it may have: nothing is recorded until there is room.

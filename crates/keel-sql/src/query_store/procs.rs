@@ -1,7 +1,7 @@
 //! The procedures: `sp_query_store_…`. All but those about single queries take nothing. They ask for ALTER on the database.
 
 use super::flush::{flush, remove_queries, statistics_rows};
-use super::{ActualState, Wanted, actual_state, gather, hints, is_written, loaded};
+use super::{ActualState, Wanted, actual_state, advice, gather, is_written, loaded};
 use crate::catalog::SecurableRef;
 use crate::engine::DatabaseEntry;
 use crate::errors;
@@ -149,7 +149,7 @@ pub(crate) fn sp_query_store_reset_exec_stats(runner: &mut Runner<'_>, args: &[A
     ok()
 }
 
-/// `sp_query_store_remove_plan @plan_id`: the plan and its statistics; the query stays.
+/// `sp_query_store_remove_plan @plan_id`: the plan and its statistics; the query stays. Error 12426 while it is forced.
 pub(crate) fn sp_query_store_remove_plan(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let entry = changed(runner)?;
     let plan = id(args, "sp_query_store_remove_plan", "plan_id", 0)?;
@@ -157,6 +157,12 @@ pub(crate) fn sp_query_store_remove_plan(runner: &mut Runner<'_>, args: &[Argume
     let mut memory = loaded(&entry)?;
     if !memory.plans.contains_key(&plan) {
         return Err(no_plan(plan, &entry, 1).into());
+    }
+    if memory.forced.values().any(|(_, row)| row.plan == plan) {
+        let text = format!(
+            "Plan with provided plan id ({plan}) cannot be deleted since it has active forcing policy."
+        );
+        return Err(error(12426, 16, 1, text).into());
     }
     let plans = BTreeSet::from([plan]);
     memory.remove_statistics(&plans, &rows);
@@ -166,7 +172,7 @@ pub(crate) fn sp_query_store_remove_plan(runner: &mut Runner<'_>, args: &[Argume
     ok()
 }
 
-/// `sp_query_store_remove_query @query_id`: the query with all that belongs to it. Error 12456 while it has hints.
+/// `sp_query_store_remove_query @query_id`: the query with all that belongs to it. Error 12456 while it has hints, 12425 while a plan of it is forced.
 pub(crate) fn sp_query_store_remove_query(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let entry = changed(runner)?;
     let query = id(args, "sp_query_store_remove_query", "query_id", 0)?;
@@ -174,6 +180,12 @@ pub(crate) fn sp_query_store_remove_query(runner: &mut Runner<'_>, args: &[Argum
     let mut memory = loaded(&entry)?;
     if !memory.queries.contains_key(&query) {
         return Err(no_query(query, &entry, 1).into());
+    }
+    if memory.forced.contains_key(&query) {
+        let text = format!(
+            "Query with provided query id ({query}) cannot be deleted since it has active forcing policy."
+        );
+        return Err(error(12425, 16, 1, text).into());
     }
     if memory.hints.contains_key(&query) {
         let text = format!(
@@ -208,7 +220,7 @@ pub(crate) fn sp_query_store_clear_hints(runner: &mut Runner<'_>, args: &[Argume
     set_hints(runner, &entry, query, None, 6)
 }
 
-/// They are durable when this returns, and every plan is made anew.
+/// Error 12457 while a plan of the query is forced.
 fn set_hints(
     runner: &Runner<'_>,
     entry: &Arc<DatabaseEntry>,
@@ -221,10 +233,21 @@ fn set_hints(
         if !memory.queries.contains_key(&query) {
             return Err(no_query(query, entry, state).into());
         }
+        if text.is_some() && memory.forced.contains_key(&query) {
+            let text = format!(
+                "Query with query_id {query} has forced plan. No hints can be applied to it while it has forced plan."
+            );
+            return Err(error(12457, 16, 1, text).into());
+        }
         memory.set_hints(query, text);
     }
+    advised(runner, entry)
+}
+
+/// What queries are compiled by has changed: durable when this returns, and every plan is made anew.
+fn advised(runner: &Runner<'_>, entry: &Arc<DatabaseEntry>) -> Outcome {
     flush(entry)?;
-    entry.query_store.hints.forget();
+    entry.query_store.advice.forget();
     runner.info.engine.programs.forget(entry.id);
     ok()
 }
@@ -236,7 +259,7 @@ fn check_hints(text: &str) -> Result<()> {
     if !first.eq_ignore_ascii_case("OPTION") {
         return Err(error(102, 15, 1, format!("Incorrect syntax near '{first}'.")));
     }
-    for hint in hints::parse(text).map_err(parse_error)? {
+    for hint in advice::parse_hints(text).map_err(parse_error)? {
         match hint {
             QueryHint::OptimizeFor(_) => return Err(unsupported_hint("OPTIMIZE FOR", 2)),
             QueryHint::TableHint(..) => return Err(unsupported_hint("TABLE HINT", 1)),
@@ -267,19 +290,70 @@ fn plan_of_query(entry: &DatabaseEntry, args: &[Argument], procedure: &str) -> R
     Ok((query, plan))
 }
 
-/// `sp_query_store_force_plan @query_id, @plan_id`: error 12447, whatever the statement is. The planner makes its own plans.
+/// What both are also given: errors 12460, 12463 and 12464. The only group of replicas is the first, which has them all.
+fn check_scope(args: &[Argument], plan: u64, (replicas, at): (&str, usize)) -> Result<()> {
+    match number(args, replicas, at) {
+        None | Some(1) => Ok(()),
+        Some(..=0) => Err(error(12463, 11, 1, "Replica groups id should be greater than 0".to_owned())),
+        Some(group) => {
+            let text =
+                format!("Query plan with plan_id ({plan}) cannot be forced for replica group id ({group})");
+            Err(error(12464, 16, 1, text))
+        }
+    }
+}
+
+/// Whether a plan can be made again: 12447 of one that is made anew each time, 12458 while the query has hints.
+fn check_forcible(entry: &Arc<DatabaseEntry>, query: u64, plan: u64) -> Result<()> {
+    let memory = loaded(entry)?;
+    if memory.hints.contains_key(&query) {
+        let text = format!(
+            "Query with query_id {query} has query store hints. Query Store can't force a plan for it while it has hints."
+        );
+        return Err(error(12458, 16, 1, text));
+    }
+    if memory.plans.get(&plan).is_none_or(|row| row.hash == 0) {
+        let text = format!(
+            "Query plan with plan_id ({plan}) cannot be forced for query with query_id ({query}) as plan forcing is not supported for this type of statement."
+        );
+        return Err(error(12447, 16, 1, text));
+    }
+    if !memory.has_directions(plan) {
+        return Err(errors::not_supported(
+            "Forcing a plan that was captured by an earlier version and has not run since then",
+        ));
+    }
+    Ok(())
+}
+
+/// `sp_query_store_force_plan @query_id, @plan_id`: the query is compiled to this plan from now on, in the place of another that was forced.
 pub(crate) fn sp_query_store_force_plan(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let entry = changed(runner)?;
     let (query, plan) = plan_of_query(&entry, args, "sp_query_store_force_plan")?;
-    let text = format!(
-        "Query plan with plan_id ({plan}) cannot be forced for query with query_id ({query}) as plan forcing is not supported for this type of statement."
-    );
-    Err(error(12447, 16, 1, text).into())
+    if let Some(disabled) = number(args, "disable_optimized_plan_forcing", 2).filter(|n| !(0..=1).contains(n))
+    {
+        let text = format!(
+            "The value of ({disabled}) is not valid for the parameter @disable_optimized_plan_forcing. Please pass either 0 or 1."
+        );
+        return Err(error(12460, 16, 1, text).into());
+    }
+    check_scope(args, plan, ("replica_group_id", 3))?;
+    check_forcible(&entry, query, plan)?;
+    loaded(&entry)?.force(query, plan, runner.info.engine.now_utc());
+    advised(runner, &entry)
 }
 
-/// `sp_query_store_unforce_plan @query_id, @plan_id`: no plan is forced.
+/// `sp_query_store_unforce_plan @query_id, @plan_id`: this plan is forced no more, if it was.
 pub(crate) fn sp_query_store_unforce_plan(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let entry = changed(runner)?;
-    plan_of_query(&entry, args, "sp_query_store_unforce_plan")?;
-    ok()
+    let (query, plan) = plan_of_query(&entry, args, "sp_query_store_unforce_plan")?;
+    check_scope(args, plan, ("replica_group_id", 2))?;
+    {
+        let mut memory = loaded(&entry)?;
+        if memory.forced.get(&query).is_none_or(|(_, row)| row.plan != plan) {
+            return ok();
+        }
+        memory.unforce(query);
+    }
+    advised(runner, &entry)
 }

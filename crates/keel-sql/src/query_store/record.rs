@@ -428,7 +428,8 @@ impl Info {
         }
     }
 
-    fn context_row(&self, of_module: bool, schema: i32) -> ContextRow {
+    /// The settings under which a statement of a module, or of a batch with names in this schema, is compiled.
+    pub(super) fn context_row(&self, of_module: bool, schema: i32) -> ContextRow {
         let options = self.options.borrow();
         let bits = [
             (Switches::ANSI_PADDING, 0x01),

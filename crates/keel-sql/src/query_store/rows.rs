@@ -13,6 +13,7 @@ use crate::engine::DatabaseEntry;
 use crate::map::txn_error;
 use keel_base::TreeId;
 use keel_node::{Direction, Isolation};
+use keel_query::plan::Directions;
 use keel_store::row;
 use keel_types::error::Result;
 use serde::de::DeserializeOwned;
@@ -51,6 +52,8 @@ stored! {
     RuntimeRow = 7;
     WaitRow = 8;
     HintRow = 9;
+    DirectionsRow = 10;
+    ForcedRow = 11;
 }
 
 /// `query_store_query_text`
@@ -128,6 +131,11 @@ pub(crate) struct PlanRow {
     pub executed: i64,
     pub parallel: bool,
     pub compatibility: u8,
+    /// How often it could not be forced since it was to be, and the number of the error of the last time.
+    #[serde(default)]
+    pub failures: u64,
+    #[serde(default)]
+    pub failure: i32,
 }
 
 /// `query_store_runtime_stats_interval`
@@ -172,6 +180,23 @@ pub(crate) struct HintRow {
     pub query: u64,
     /// `OPTION (…)`
     pub text: String,
+}
+
+/// How a plan can be made again; its number is the plan's.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct DirectionsRow {
+    /// What tells it from other plans of its query, whatever its database is called.
+    pub shape: u64,
+    pub directions: Directions,
+}
+
+/// A plan that is forced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ForcedRow {
+    pub query: u64,
+    pub plan: u64,
+    /// Since when, UTC, ticks of 100 ns.
+    pub since: i64,
 }
 
 pub(super) fn key_bytes((kind, number): Key) -> [u8; 9] {
@@ -249,4 +274,16 @@ pub(super) fn stored_bytes(entry: &DatabaseEntry) -> Result<u64> {
         scan(entry, tree, None, |_, value| bytes += (value.len() + size_of::<Key>()) as u64)?;
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_that_were_stored_before_they_could_be_forced_have_not_failed() {
+        let stored = br#"{"query":3,"hash":5,"compiles":{"count":1,"total_us":2,"last_us":2,"first":7,"last":7},"executed":9,"parallel":false,"compatibility":160}"#;
+        let row = PlanRow::decode(stored).expect("it is understood");
+        assert_eq!((row.query, row.hash, row.failures, row.failure), (3, 5, 0, 0));
+    }
 }

@@ -3,7 +3,7 @@
 use super::needs::{Securable, needs_of};
 use super::showplan::{Statement, Watch};
 use super::{Frame, Halt, Runner, Txns};
-use crate::engine::TABLE_VARIABLES;
+use crate::engine::{DatabaseEntry, TABLE_VARIABLES};
 use crate::errors;
 use crate::program::lower::CAPTURED_ROWS;
 use crate::program::{
@@ -185,26 +185,72 @@ impl Runner<'_> {
     pub(super) fn compile(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Compiled> {
         let clock = &self.info.engine.options().env.clock;
         let began = clock.now();
-        let mut compiled = match self.hinted(program, unit)? {
-            // Hints that a plan cannot be made with count for nothing.
-            Some(hinted) => match self.compile_in(&self.scope(program, frame), &hinted) {
-                Err(_) => self.compile_in(&self.scope(program, frame), unit)?,
-                compiled => compiled?,
-            },
-            None => self.compile_in(&self.scope(program, frame), unit)?,
+        let mut compiled = match self.compile_forced(program, frame, unit)? {
+            Some(compiled) => compiled,
+            None => self.compile_hinted(program, frame, unit)?,
         };
         compiled.took_us = u32::try_from(clock.now().saturating_sub(began).as_micros()).unwrap_or(u32::MAX);
         Ok(compiled)
     }
 
-    /// The unit as the Query Store's hints say; `None` of one that has none.
-    fn hinted(&self, program: &Program, unit: &Unit) -> Result<Option<Unit>> {
+    /// Compiles a unit for which the Query Store forces a plan; `None` of one that has none. Where that plan cannot be made any more,
+    /// the unit is compiled without it.
+    fn compile_forced(&self, program: &Program, frame: &Frame, unit: &Unit) -> Result<Option<Compiled>> {
         let UnitSource::Statement(statement) = &unit.source else { return Ok(None) };
-        let entry = self.info.database.borrow();
+        let entry = self.store_of(program);
+        let Some(forced) = crate::query_store::forced(self.info, &entry, program, statement) else {
+            return Ok(None);
+        };
+        let scope = self.scope(program, frame).directed(Arc::clone(&forced.directions));
+        let failed = match self.compile_in(&scope, unit) {
+            Ok(compiled) => match forced.failed(&compiled.code) {
+                None => return Ok(Some(compiled)),
+                Some(failed) => failed,
+            },
+            Err(e) => e.number,
+        };
+        // What is wrong with the statement itself is no failure of the plan.
+        let compiled = self.compile_in(&self.scope(program, frame), unit)?;
+        forced.count_failure(&entry, failed);
+        Ok(Some(compiled))
+    }
+
+    /// Compiles a unit with the Query Store's hints, if it has some.
+    fn compile_hinted(&self, program: &Program, frame: &Frame, unit: &Unit) -> Result<Compiled> {
+        if let UnitSource::Statement(statement) = &unit.source
+            && let Some(hinted) = crate::query_store::hinted(&self.store_of(program), program, statement)?
+        {
+            let hinted = Unit::new(UnitSource::Statement(hinted));
+            // Hints that a plan cannot be made with count for nothing.
+            if let Ok(compiled) = self.compile_in(&self.scope(program, frame), &hinted) {
+                return Ok(compiled);
+            }
+        }
+        match self.compile_guided(program, frame, unit) {
+            Some(compiled) => Ok(compiled),
+            None => self.compile_in(&self.scope(program, frame), unit),
+        }
+    }
+
+    /// Compiles a unit with the hints of a plan guide; `None` of one that has none, or for which no plan can be made with them.
+    fn compile_guided(&self, program: &Program, frame: &Frame, unit: &Unit) -> Option<Compiled> {
+        let UnitSource::Statement(statement) = &unit.source else { return None };
+        let entry = self.store_of(program);
+        let (guided, guide) = crate::plan_guides::guided(&self.info.picture(&entry), program, statement)?;
+        let guided = Unit::new(UnitSource::Statement(guided));
+        let mut compiled = self.compile_in(&self.scope(program, frame), &guided).ok()?;
+        if let CompiledCode::Plan(plan) = &mut compiled.code {
+            plan.set_guide(entry.name().to_string(), guide);
+        }
+        Some(compiled)
+    }
+
+    /// The database whose Query Store a program's statements belong to: a module's own, or else the session's.
+    fn store_of(&self, program: &Program) -> Arc<DatabaseEntry> {
+        let entry = self.info.current_database();
         let of_module = program.identity.object_id != 0 && program.identity.database != entry.id;
-        let found = if of_module { self.info.engine.database_by_id(program.identity.database) } else { None };
-        let hinted = crate::query_store::hinted(found.as_ref().unwrap_or(&entry), program, statement)?;
-        Ok(hinted.map(|statement| Unit::new(UnitSource::Statement(statement))))
+        let own = if of_module { self.info.engine.database_by_id(program.identity.database) } else { None };
+        own.unwrap_or(entry)
     }
 
     /// Compiles a unit; the scope knows afterwards what its names stand for.

@@ -113,6 +113,8 @@ impl<'a> Statement<'a> {
             plan_hash,
             degree,
             serial_reason,
+            guide: self.plan.guide(),
+            is_told: self.plan.told() == keel_query::plan::Told::Directions,
             run,
         };
         xml::statement(&about, self.plan.steps())

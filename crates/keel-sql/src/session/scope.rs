@@ -18,6 +18,7 @@ use keel_base::DatabaseId;
 use keel_parser::ast;
 use keel_query::SessionInfo as _;
 use keel_query::catalog::{Catalog, ModuleDef, ModuleKind, TableDef};
+use keel_query::plan::Directions;
 use keel_query::scope::{
     BindOptions, BindScope, NameParts, ObjectRef, ParameterInfo, PartitionFunctionInfo, RemoteRowset,
     ScalarFunctionInfo, SessionFunction, VariableInfo, VirtualTable,
@@ -62,6 +63,8 @@ pub struct Scope<'a> {
     predicates: RefCell<Vec<bool>>,
     /// The first name of the statement's own that is found and has not just a schema in front of it: nothing can be bound to it.
     pub odd_name: RefCell<Option<String>>,
+    /// Decisions that the statement's plan is to be made by.
+    directions: Option<Arc<Directions>>,
 }
 
 /// Where a view or inline function is.
@@ -99,6 +102,7 @@ impl<'a> Scope<'a> {
             cleans_history: false,
             predicates: RefCell::default(),
             odd_name: RefCell::default(),
+            directions: None,
         }
     }
 
@@ -127,7 +131,13 @@ impl<'a> Scope<'a> {
             cleans_history: false,
             predicates: RefCell::default(),
             odd_name: RefCell::default(),
+            directions: None,
         }
+    }
+
+    /// The same, for a plan that is made by these decisions.
+    pub(crate) fn directed(self, directions: Arc<Directions>) -> Scope<'a> {
+        Scope { directions: Some(directions), ..self }
     }
 
     /// The same, where a program's variables can be seen.
@@ -378,6 +388,10 @@ impl BindScope for Scope<'_> {
             force_plan: options.on(Switches::FORCEPLAN),
             collation: self.database_collation(),
         }
+    }
+
+    fn directions(&self) -> Option<Arc<Directions>> {
+        self.directions.clone()
     }
 
     fn wrong_index_options(&self) -> Vec<&'static str> {

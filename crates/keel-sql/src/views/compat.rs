@@ -42,10 +42,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("allow_row_locks", BIT), ("allow_page_locks", BIT),
         ("has_filter", BIT), ("filter_definition", TEXT), ("bucket_count", INT), ("auto_created", BIT),
     ]),
-    none("plan_guides", &[
-        ("plan_guide_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE), ("is_disabled", BIT), ("query_text", TEXT),
-        ("scope_type", TINY), ("scope_type_desc", DESC), ("scope_object_id", INT), ("scope_batch", TEXT), ("parameters", TEXT), ("hints", TEXT),
-    ]),
     none("dm_db_missing_index_details", &[
         ("index_handle", INT), ("database_id", SMALL), ("object_id", INT), ("equality_columns", TEXT), ("inequality_columns", TEXT),
         ("included_columns", TEXT), ("statement", TEXT),

@@ -54,6 +54,7 @@ mod odbc;
 mod old;
 mod old_catalog;
 pub(crate) mod partitions;
+mod plan_guides;
 pub mod plans;
 mod policies;
 mod principals;
@@ -183,7 +184,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 61] {
+fn groups() -> [&'static [SystemView]; 62] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -245,6 +246,7 @@ fn groups() -> [&'static [SystemView]; 61] {
         full_text::VIEWS,
         changes::VIEWS,
         governor::VIEWS,
+        plan_guides::VIEWS,
         query_store::VIEWS,
     ]
 }

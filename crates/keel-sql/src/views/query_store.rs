@@ -8,11 +8,11 @@ use crate::catalog::SecurableRef;
 use crate::errors;
 use crate::functions::PRODUCT_VERSION;
 use crate::query_store::{
-    self, ActualState, CaptureMode, ContextRow, Figure, HintRow, IntervalRow, PlanRow, QueryRow, RuntimeRow,
-    Stored, TextRow, WaitRow, Wanted, figure, read_documents, read_rows, statement_handle,
+    self, ActualState, CaptureMode, ContextRow, Figure, ForcedRow, HintRow, IntervalRow, PlanRow, QueryRow,
+    RuntimeRow, Stored, TextRow, WaitRow, Wanted, figure, read_documents, read_rows, statement_handle,
 };
 use keel_types::{Length, SqlType, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Rows = Vec<Vec<Value>>;
 
@@ -143,8 +143,8 @@ pub(super) static VIEWS: &[SystemView] = &[
     view("query_store_runtime_stats_interval", INTERVALS, intervals),
     view("query_store_wait_stats", WAITS, waits),
     view("query_store_query_hints", HINTS, hints),
-    // No plan is forced; there is no feedback, and no query has variants.
-    view("query_store_plan_forcing_locations", FORCED, |_| Rows::new()),
+    view("query_store_plan_forcing_locations", FORCED, forced),
+    // There is no feedback, and no query has variants.
     view("query_store_plan_feedback", FEEDBACK, |_| Rows::new()),
     view("query_store_query_variant", VARIANTS, |_| Rows::new()),
     view("query_store_replicas", REPLICAS, |cx| {
@@ -282,14 +282,28 @@ fn queries(cx: &ViewContext<'_>) -> Rows {
     read(cx).into_iter().map(row).collect()
 }
 
+/// `last_force_failure_reason_desc`
+fn failure(number: i32) -> &'static str {
+    match number {
+        0 => NONE,
+        3617 => "COMPILATION_ABORTED_BY_CLIENT",
+        8690 => "HINT_CONFLICT",
+        8698 => "NO_PLAN",
+        8712 => "NO_INDEX",
+        _ => "GENERAL_FAILURE",
+    }
+}
+
 fn plans(cx: &ViewContext<'_>) -> Rows {
     let rows = read::<PlanRow>(cx);
+    let forced: BTreeSet<u64> = read::<ForcedRow>(cx).into_iter().map(|(_, row)| row.plan).collect();
     let mut documents = read_documents(&cx.entry).unwrap_or_else(|e| {
         cx.fail(e);
         BTreeMap::new()
     });
     let mut row = |(id, p): (u64, PlanRow)| {
         let document = documents.remove(&id).map_or(NULL, text);
+        let is_forced = forced.contains(&id);
         let mut row = vec![
             number(id),
             number(p.query),
@@ -303,11 +317,11 @@ fn plans(cx: &ViewContext<'_>) -> Rows {
             bit(false),
             bit(false),
             bit(p.parallel),
+            bit(is_forced),
             bit(false),
-            bit(false),
-            int(0),
-            int(0),
-            text(NONE),
+            number(p.failures),
+            int(p.failure),
+            text(failure(p.failure)),
         ]);
         row.extend([
             number(p.compiles.count),
@@ -315,11 +329,19 @@ fn plans(cx: &ViewContext<'_>) -> Rows {
             moment(p.compiles.last),
             moment(p.executed),
         ]);
-        row.extend([Value::Float(p.compiles.average_us()), number(p.compiles.last_us), int(0), text(NONE)]);
+        row.extend([Value::Float(p.compiles.average_us()), number(p.compiles.last_us)]);
+        row.extend([int(i64::from(is_forced)), text(if is_forced { "MANUAL" } else { NONE })]);
         row.extend([bit(false), bit(false), int(0), text("Compiled Plan")]);
         row
     };
     rows.into_iter().map(&mut row).collect()
+}
+
+fn forced(cx: &ViewContext<'_>) -> Rows {
+    let row = |(id, f): (u64, ForcedRow)| {
+        vec![number(id), number(f.query), number(f.plan), int(1), Value::DateTime(f.since), NULL]
+    };
+    read(cx).into_iter().map(row).collect()
 }
 
 fn intervals(cx: &ViewContext<'_>) -> Rows {

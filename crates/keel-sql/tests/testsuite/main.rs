@@ -18,6 +18,7 @@ mod encryption;
 mod endpoints;
 mod error_log;
 mod event_sessions;
+mod forced_plans;
 mod full_text;
 mod golden;
 mod governor;

@@ -98,6 +98,8 @@ pub struct Session {
     /// How often a running statement may look whether it is cancelled before it is.
     pub looks_left: Cell<u64>,
     pub statistics: keel_query::stats::StatisticsCache,
+    /// What statements are compiled by.
+    directions: RefCell<Option<Arc<keel_query::plan::Directions>>>,
 }
 
 struct OneTransaction<'a> {
@@ -227,6 +229,9 @@ impl BindScope for Session {
     fn statistics(&self, table: &TableDef) -> Option<Arc<keel_query::stats::TableStatistics>> {
         Some(self.statistics.get(&self.db, table, true, Default::default()))
     }
+    fn directions(&self) -> Option<Arc<keel_query::plan::Directions>> {
+        self.directions.borrow().clone()
+    }
     fn cancelled(&self) -> bool {
         self.steps.set(self.steps.get() + 1);
         self.steps.get() >= self.cancelled_at.get()
@@ -319,6 +324,7 @@ impl Session {
             cancelled_at: Cell::new(u64::MAX),
             disabled: Vec::new(),
             statistics: Default::default(),
+            directions: RefCell::default(),
         }
     }
 
@@ -397,11 +403,25 @@ impl Session {
         Ok(())
     }
 
+    /// Compiles a statement, and once more by what was decided on the way: that has to be the same plan.
+    fn remade(&self, compile: impl Fn(&Session) -> Result<Plan>) -> Result<Plan> {
+        let plan = compile(self)?;
+        let (steps, cancelled_at) = (self.steps.get(), self.cancelled_at.replace(u64::MAX));
+        self.directions.replace(Some(Arc::new(plan.directions().clone())));
+        let again = compile(self).expect("it was compiled before");
+        self.directions.take();
+        self.steps.set(steps);
+        self.cancelled_at.set(cancelled_at);
+        assert_eq!(again.explain(), plan.explain());
+        assert_eq!(again.directions(), plan.directions());
+        Ok(plan)
+    }
+
     fn statement(&self, s: &ast::Statement, sql: &str, out: &mut String) -> Result<()> {
         use ast::StatementKind as K;
         match &s.kind {
             K::Select(select) => {
-                let plan = compile_select(self, select)?;
+                let plan = self.remade(|s| compile_select(s, select))?;
                 if let Some(name) = plan.into_target() {
                     let table = self.table_of(name.name.as_str(), plan.columns());
                     self.catalog.borrow_mut().tables.insert(name.name.text.to_lowercase(), table.clone());
@@ -409,10 +429,10 @@ impl Session {
                 }
                 self.execute(&plan, out)
             }
-            K::Insert(x) => self.execute(&compile_dml(self, Dml::Insert(x))?, out),
-            K::Update(x) => self.execute(&compile_dml(self, Dml::Update(x))?, out),
-            K::Delete(x) => self.execute(&compile_dml(self, Dml::Delete(x))?, out),
-            K::Merge(x) => self.execute(&compile_dml(self, Dml::Merge(x))?, out),
+            K::Insert(x) => self.execute(&self.remade(|s| compile_dml(s, Dml::Insert(x)))?, out),
+            K::Update(x) => self.execute(&self.remade(|s| compile_dml(s, Dml::Update(x)))?, out),
+            K::Delete(x) => self.execute(&self.remade(|s| compile_dml(s, Dml::Delete(x)))?, out),
+            K::Merge(x) => self.execute(&self.remade(|s| compile_dml(s, Dml::Merge(x)))?, out),
             K::CreateTable(x) => {
                 let table = self.create_table(x, sql);
                 self.catalog.borrow_mut().tables.insert(x.name.name.text.to_lowercase(), Arc::new(table));
