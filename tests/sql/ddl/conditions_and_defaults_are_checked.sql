@@ -19,7 +19,7 @@ CREATE TABLE kept (
     d uniqueidentifier DEFAULT NEWSEQUENTIALID(),
     e varbinary(4) DEFAULT 7,
     f sysname DEFAULT SUSER_SNAME(),
-    CONSTRAINT is_small CHECK (c < 100 AND f LIKE '%'));
+    CHECK (c < 100 AND f LIKE '%'));
 GO
 INSERT kept (a) VALUES (3);
 SELECT a, c, e FROM kept;

@@ -1,5 +1,5 @@
 -- Values of keys in 2601 and 2627, in the product's forms.
-CREATE TABLE binaries (b varbinary(20) CONSTRAINT only_one PRIMARY KEY);
+CREATE TABLE binaries (b varbinary(20) PRIMARY KEY);
 INSERT binaries VALUES (0x01AB), (0x01AB);
 GO
 CREATE TABLE others (g uniqueidentifier, d datetime, a date, m datetime2(3), o datetimeoffset(2), t time(0), v sql_variant, n nvarchar(20));
