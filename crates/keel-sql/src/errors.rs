@@ -280,6 +280,10 @@ errors! {
     nullable_primary_key(table) = 8111, 16, 1, "Cannot define PRIMARY KEY constraint on nullable column in table '{table}'.";
     /// Constraint could not be created; follows another error.
     constraint_not_created() = 1750, 16, 1, "Could not create constraint or index. See previous errors.";
+    /// A CHECK over a column that the table does not have.
+    constraint_column_missing(name) = 1759, 16, 0, "Invalid column '{name}' is specified in a constraint or computed-column definition.";
+    /// A column in a DEFAULT.
+    name_not_permitted(name) = 128, 15, 1, "The name \"{name}\" is not permitted in this context. Valid expressions are constants, constant expressions, and (in some contexts) variables. Column names are not permitted.";
     /// Constraint could not be dropped; follows another error.
     constraint_not_dropped() = 3727, 16, 0, "Could not drop constraint. See previous errors.";
     /// Unknown column of a constraint or index.

@@ -510,13 +510,7 @@ impl Target {
         let values: Vec<String> = index
             .key
             .iter()
-            .map(|(i, _)| {
-                let (v, ty) = (&cx.slots[first + i], self.table.columns[*i].ty);
-                match v {
-                    Value::Null => "<NULL>".to_owned(),
-                    v => cast::to_text(v, ty, 0).map_or_else(|_| "?".to_owned(), |s| s.to_string()),
-                }
-            })
+            .map(|(i, _)| key_text(&cx.slots[first + i], self.table.columns[*i].ty))
             .collect();
         let values = format!("({})", values.join(", "));
         if index.def.is_primary_key || index.def.is_unique_constraint {
@@ -761,6 +755,23 @@ impl Target {
 
 /// Reference-counted target.
 pub type ArcTarget = Arc<Target>;
+
+/// A value of a key as errors 2601 and 2627 show it: binaries with all their digits in small letters, as identifiers have them, dates
+/// and times in the form that their type has by itself.
+fn key_text(value: &Value, ty: SqlType) -> String {
+    match value {
+        Value::Null => "<NULL>".to_owned(),
+        Value::Variant(v) => key_text(&v.1, v.0),
+        Value::Bytes(bytes) if !ty.is_clr() => {
+            bytes.iter().fold(String::from("0x"), |text, b| text + &format!("{b:02x}"))
+        }
+        v => match cast::to_text(v, ty, cast::Cast::NO_STYLE) {
+            Ok(text) if ty == SqlType::UniqueIdentifier => text.to_lowercase(),
+            Ok(text) => text.to_string(),
+            Err(_) => "?".to_owned(),
+        },
+    }
+}
 
 /// The entry that an index holds for a stored row: for building an index over existing rows.
 /// `row` are the bytes under `clustered_key` in the clustered tree.

@@ -139,6 +139,10 @@ impl Runner<'_> {
                         if let ConstraintKind::Default { value, column: Some(column), .. } = &c.kind {
                             let def = builder.default(c.name.as_ref(), value, &column.text);
                             builder.refuse_variables(&def.text)?;
+                            let named = |c: &&ColumnDef| fold(&c.name) == fold(&column.text);
+                            if let Some(c) = builder.table.columns.iter().find(named) {
+                                builder.check_default(&def.text, c.ty)?;
+                            }
                             set_default(&mut builder.table, column, def)?;
                         }
                     }

@@ -240,6 +240,7 @@ impl<'a> TableBuilder<'a> {
                 }
                 let default = self.default(constraint.name.as_ref(), value, &def.name);
                 self.refuse_variables(&default.text)?;
+                self.check_default(&default.text, def.ty)?;
                 def.default = Some(default);
             }
         }
@@ -294,20 +295,9 @@ impl<'a> TableBuilder<'a> {
 
     /// Type of an expression over the columns that are not computed themselves.
     fn computed_type(&self, e: &ast::Expr) -> Result<VirtualColumn> {
-        let column = |c: &ColumnDef| VirtualColumn {
-            name: c.name.clone(),
-            ty: c.ty,
-            nullable: c.nullable,
-            collation: c.collation,
-        };
         let stored = self.table.columns.iter().filter(|c| c.computed.is_none());
-        let rows = RowSet { columns: stored.map(column).collect(), rows: Arc::default() };
-        let info = self.scope.info;
-        info.captured.borrow_mut().push(rows);
-        let text =
-            format!("SELECT {} FROM [{}]", self.expression_text(e), crate::program::lower::CAPTURED_ROWS);
-        let outcome = type_of_query(self.scope, &text);
-        info.captured.borrow_mut().pop();
+        let outcome =
+            self.over_columns(stored, |rows| format!("SELECT {} FROM {rows}", self.expression_text(e)));
         outcome.map_err(|e| {
             let named = |c: &&ColumnDef| e.number == 207 && e.message.contains(&format!("'{}'", c.name));
             match self.table.columns.iter().filter(|c| c.computed.is_some()).find(named) {
@@ -315,6 +305,28 @@ impl<'a> TableBuilder<'a> {
                 None => e,
             }
         })
+    }
+
+    /// Compiles a query over a rowset that has these columns: type and nullability of its first one.
+    fn over_columns<'c>(
+        &self,
+        columns: impl Iterator<Item = &'c ColumnDef>,
+        query: impl Fn(&str) -> String,
+    ) -> Result<VirtualColumn> {
+        let column = |c: &ColumnDef| VirtualColumn {
+            name: c.name.clone(),
+            ty: c.ty,
+            nullable: c.nullable,
+            collation: c.collation,
+        };
+        let info = self.scope.info;
+        info.captured
+            .borrow_mut()
+            .push(RowSet { columns: columns.map(column).collect(), rows: Arc::default() });
+        let text = query(&format!("[{}]", crate::program::lower::CAPTURED_ROWS));
+        let outcome = type_of_query(self.scope, &text);
+        info.captured.borrow_mut().pop();
+        outcome
     }
 
     fn find_column(&self, name: &ast::Ident) -> Result<usize> {
@@ -525,6 +537,7 @@ impl<'a> TableBuilder<'a> {
                 if own.is_some() {
                     self.check_of_column(column, &text)?;
                 }
+                self.check_condition(&text)?;
                 let declared_with =
                     self.table.columns.iter().find(|c| !column.is_empty() && fold(&c.name) == fold(column));
                 let column = declared_with.map_or(0, |c| c.column_id);

@@ -68,6 +68,34 @@ impl TableBuilder<'_> {
         Ok(())
     }
 
+    /// The error of a CHECK that no row could be asked: a column that is not there (1759, then 1750), operands that do not go
+    /// together (402, 206), functions that there are not.
+    pub(super) fn check_condition(&self, text: &str) -> Result<()> {
+        let columns = self.table.columns.iter();
+        match self.over_columns(columns, |rows| format!("SELECT 1 FROM {rows} WHERE {text}")) {
+            Ok(_) => Ok(()),
+            Err(e) if e.number == 207 => {
+                let name = e.message.split('\'').nth(1).unwrap_or_default();
+                self.scope.info.say(errors::constraint_column_missing(name));
+                Err(errors::constraint_not_created())
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The error of a DEFAULT that no row could get: a column's name (128), a value that does not become one of the column's
+    /// type by itself (206, 257).
+    pub(in crate::ddl) fn check_default(&self, text: &str, ty: SqlType) -> Result<()> {
+        let value = keel_parser::parse_expr(text).map_err(crate::run::parse_error)?;
+        match keel_query::compile_expr(self.scope, &value, Some(ty)) {
+            Err(e) if e.number == 207 => {
+                let name = e.message.split('\'').nth(1).unwrap_or_default();
+                Err(errors::name_not_permitted(name))
+            }
+            outcome => outcome.map(|_| ()),
+        }
+    }
+
     /// Error 112 for a DEFAULT with a variable in it.
     pub(in crate::ddl) fn refuse_variables(&self, text: &str) -> Result<()> {
         let tokens = lexer::tokenize(text, true).unwrap_or_default();

@@ -1,0 +1,45 @@
+-- A CHECK that no row could be asked, and a DEFAULT that no row could get, are refused when they are declared.
+CREATE TABLE no_column (a int, CHECK (nosuch > 1));
+GO
+CREATE TABLE clash (a int, b date, CHECK (b > a));
+GO
+CREATE TABLE clash_of_column (a int CHECK (a > CAST('<a/>' AS xml)));
+GO
+CREATE TABLE no_function (a int CHECK (dbo.nosuch(a) > 1));
+GO
+CREATE TABLE default_of_column (a int, b int DEFAULT (a));
+GO
+CREATE TABLE default_of_type (a int, b date DEFAULT 5);
+GO
+-- What may be right for some value is taken.
+CREATE TABLE kept (
+    a int CONSTRAINT a_is_short CHECK (a + '1' > 1) DEFAULT 'x',
+    b date DEFAULT GETDATE(),
+    c AS a * 2,
+    d uniqueidentifier DEFAULT NEWSEQUENTIALID(),
+    e varbinary(4) DEFAULT 7,
+    f sysname DEFAULT SUSER_SNAME(),
+    CHECK (c < 100 AND f LIKE '%'));
+GO
+INSERT kept (a) VALUES (3);
+SELECT a, c, e FROM kept;
+GO
+INSERT kept (a) VALUES (50);
+GO
+ALTER TABLE kept ADD CONSTRAINT later CHECK (nosuch > 1);
+GO
+ALTER TABLE kept WITH NOCHECK ADD CONSTRAINT later CHECK (b > a);
+GO
+ALTER TABLE kept ADD g int, CONSTRAINT of_new CHECK (g > a);
+GO
+ALTER TABLE kept ADD CONSTRAINT default_later DEFAULT (a) FOR g;
+GO
+ALTER TABLE kept ADD CONSTRAINT default_later DEFAULT (CAST('<a/>' AS xml)) FOR g;
+GO
+CREATE SEQUENCE numbers AS int START WITH 5;
+CREATE TABLE numbered (n int DEFAULT (NEXT VALUE FOR numbers), m int);
+INSERT numbered (m) VALUES (1);
+SELECT n FROM numbered;
+GO
+DECLARE @t TABLE (a int, CHECK (nosuch > 1));
+GO
