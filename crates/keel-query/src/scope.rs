@@ -283,6 +283,12 @@ pub trait BindScope {
     }
     /// It has ended.
     fn leave_module(&self) {}
+    /// An expression that a table of a database keeps follows: names in it mean what they mean there. False when they mean it anyway;
+    /// else until [`BindScope::leave_module`].
+    fn enter_database(&self, database: keel_base::DatabaseId) -> bool {
+        let _ = database;
+        false
+    }
     /// The database of a module that this scope has found.
     fn database_of(&self, module: &ModuleDef) -> Option<keel_base::DatabaseId> {
         let _ = module;

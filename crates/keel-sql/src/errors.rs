@@ -240,6 +240,8 @@ errors! {
     check_names_another(column, table) = 8141, 16, 0, "Column CHECK constraint for column '{column}', table '{table}' references another column.";
     /// A second rowversion.
     second_rowversion(table, column) = 2738, 16, 2, "A table can only have one timestamp column. Because table '{table}' already has one, the column '{column}' cannot be added.";
+    /// A query where an expression stands alone.
+    no_subqueries() = 1046, 15, 1, "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
     /// PERSISTED of what changes by itself.
     persisted_not_deterministic(column, table) = 4936, 16, 1, "Computed column '{column}' in table '{table}' cannot be persisted because the column is non-deterministic.";
     /// An index over what changes by itself.

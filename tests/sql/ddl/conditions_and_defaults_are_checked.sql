@@ -43,3 +43,26 @@ SELECT n FROM numbered;
 GO
 DECLARE @t TABLE (a int, CHECK (nosuch > 1));
 GO
+-- No queries in them.
+CREATE TABLE asking (a int CHECK (a IN (SELECT 1)));
+GO
+CREATE TABLE asking (a int, CONSTRAINT there CHECK (a > 1 AND EXISTS (SELECT 1)));
+GO
+CREATE TABLE asking (a int DEFAULT (SELECT 1));
+GO
+-- Functions of a table in another database are that database's.
+CREATE DATABASE functions_home;
+GO
+USE functions_home;
+GO
+CREATE FUNCTION one_more (@a int) RETURNS int AS BEGIN RETURN @a + 1 END
+GO
+USE master;
+GO
+CREATE TABLE functions_home.dbo.guarded (a int CHECK (dbo.one_more(a) > 1), b int DEFAULT (dbo.one_more(6)));
+INSERT functions_home.dbo.guarded (a) VALUES (5);
+SELECT * FROM functions_home.dbo.guarded;
+GO
+INSERT functions_home.dbo.guarded (a, b) VALUES (0, 1);
+GO
+DROP DATABASE functions_home;

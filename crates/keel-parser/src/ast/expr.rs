@@ -282,6 +282,15 @@ impl Expr {
         }
     }
 
+    /// Whether there is a query in it.
+    #[must_use]
+    pub fn has_query(&self) -> bool {
+        use ExprKind as K;
+        let own =
+            matches!(self.kind, K::Subquery(_) | K::Exists(_) | K::Quantified { .. } | K::InQuery { .. });
+        own || self.children().into_iter().any(Expr::has_query)
+    }
+
     /// Whether it is a condition rather than a value.
     #[must_use]
     pub fn is_condition(&self) -> bool {

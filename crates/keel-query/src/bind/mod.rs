@@ -485,6 +485,20 @@ impl<'a> Binder<'a> {
         self.in_modules > 0
     }
 
+    /// Binds what a table of a database keeps: names mean what they mean there.
+    pub(crate) fn kept_in<T>(
+        &mut self,
+        database: keel_base::DatabaseId,
+        bind: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let entered = self.scope.enter_database(database);
+        let bound = bind(self);
+        if entered {
+            self.scope.leave_module();
+        }
+        bound
+    }
+
     /// Runs `f`; the columns it reads are not the statement's own (rules of a table).
     pub(crate) fn unnoticed<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         self.in_modules += 1;

@@ -180,7 +180,7 @@ impl Target {
             wrong_options: Vec::new(),
             table: table.clone(),
         };
-        binder.unnoticed(|b| target.compile_rules(b))?;
+        binder.kept_in(target.table.database, |b| b.unnoticed(|b| target.compile_rules(b)))?;
         target.parents = super::foreign::parent_checks(binder, &target)?;
         target.period = super::period::Period::of(binder, &target)?;
         target.tracked = super::track::Tracked::of(binder, &target)?;
@@ -211,7 +211,9 @@ impl Target {
         match &c.default {
             Some(d) => {
                 let e = keel_parser::parse_expr(&d.text).map_err(|e| parse_error(*e))?;
-                binder.unnoticed(|b| b.value(&e, &mut ExprCx::new(&Scope::default(), Clause::Other)))
+                binder.kept_in(self.table.database, |b| {
+                    b.unnoticed(|b| b.value(&e, &mut ExprCx::new(&Scope::default(), Clause::Other)))
+                })
             }
             None => Ok(Expr::constant(Value::Null, c.ty)),
         }

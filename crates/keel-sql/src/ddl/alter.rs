@@ -141,7 +141,7 @@ impl Runner<'_> {
                             builder.refuse_variables(&def.text)?;
                             let named = |c: &&ColumnDef| fold(&c.name) == fold(&column.text);
                             if let Some(c) = builder.table.columns.iter().find(named) {
-                                builder.check_default(&def.text, c.ty)?;
+                                builder.check_default(value, c.ty)?;
                             }
                             set_default(&mut builder.table, column, def)?;
                         }

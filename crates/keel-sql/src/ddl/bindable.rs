@@ -27,8 +27,6 @@ errors::error_functions! {
     rule_without_variable() = 160, 15, 1, "Rule does not contain a variable.";
     /// Or says it of several.
     rule_of_variables() = 161, 15, 1, "Rule contains more than one variable.";
-    /// A query in the expression.
-    no_subqueries() = 1046, 15, 1, "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
     /// DROP of what is bound.
     is_bound(kind, name) = 3716, 16, 1, "The {kind} '{name}' cannot be dropped because it is bound to one or more column.";
     /// DROP DEFAULT of a constraint.
@@ -175,7 +173,7 @@ impl Runner<'_> {
         place.refuse_system_schema()?;
         let written = lexer::tokenize(statement.span.text(&program.text), true).unwrap_or_default();
         if written.iter().any(|t| t.tok == Tok::Kw(Kw::SELECT)) {
-            return Err(no_subqueries());
+            return Err(errors::no_subqueries());
         }
         let expression = keel_parser::to_text::stored_text(&c.expression);
         self.check_bindable(program, &expression, c.is_rule)?;

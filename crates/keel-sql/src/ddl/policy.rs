@@ -30,8 +30,6 @@ type E = Box<SqlError>;
 crate::errors::error_functions! {
     /// A variable among the arguments.
     variables_not_allowed(verb) = 112, 15, 4, "Variables are not allowed in the {verb} SECURITY POLICY statement.";
-    /// A subquery among the arguments.
-    subquery_not_allowed() = 1046, 15, 1, "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
     /// A name with a database in front of it.
     database_in_name(clause) = 166, 15, 1, "'{clause}' does not allow specifying the database name as a prefix to the object name.";
     /// No predicate there to be altered or dropped.
@@ -324,7 +322,7 @@ fn refuse_in_arguments(text: &str, verb: &str) -> Result<()> {
     for token in lexer::tokenize(text, true).unwrap_or_default() {
         match token.tok {
             Tok::Variable => return Err(variables_not_allowed(verb)),
-            Tok::Kw(Kw::SELECT) => return Err(subquery_not_allowed()),
+            Tok::Kw(Kw::SELECT) => return Err(errors::no_subqueries()),
             _ => {}
         }
     }

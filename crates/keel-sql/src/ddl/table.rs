@@ -240,7 +240,7 @@ impl<'a> TableBuilder<'a> {
                 }
                 let default = self.default(constraint.name.as_ref(), value, &def.name);
                 self.refuse_variables(&default.text)?;
-                self.check_default(&default.text, def.ty)?;
+                self.check_default(value, def.ty)?;
                 def.default = Some(default);
             }
         }
@@ -324,9 +324,15 @@ impl<'a> TableBuilder<'a> {
             .borrow_mut()
             .push(RowSet { columns: columns.map(column).collect(), rows: Arc::default() });
         let text = query(&format!("[{}]", crate::program::lower::CAPTURED_ROWS));
-        let outcome = type_of_query(self.scope, &text);
+        let outcome = self.at_home(|scope| type_of_query(scope, &text));
         info.captured.borrow_mut().pop();
         outcome
+    }
+
+    /// What is compiled where the table's expressions will be: in its database, a temporary table's in the session's.
+    fn at_home<T>(&self, compile: impl FnOnce(&Scope<'_>) -> T) -> T {
+        let here = [self.scope.info.current_database().id, TEMPDB].contains(&self.entry.id);
+        if here { compile(self.scope) } else { compile(&Scope::bare(self.scope.info, self.entry.id)) }
     }
 
     fn find_column(&self, name: &ast::Ident) -> Result<usize> {
@@ -530,6 +536,7 @@ impl<'a> TableBuilder<'a> {
     ) -> Result<()> {
         match &constraint.kind {
             ConstraintKind::Check { condition, .. } => {
+                rules::refuse_queries(condition)?;
                 let object_id = self.object_id();
                 let column = own.map_or("", |c| c.text.as_str());
                 let name = self.constraint_name(constraint.name.as_ref(), "CK", column, object_id);

@@ -461,6 +461,14 @@ impl BindScope for Scope<'_> {
         let database = self.database_of(module).unwrap_or_else(|| self.home().database);
         self.homes.borrow_mut().push(Home { database, schema: module.schema_id });
     }
+    fn enter_database(&self, database: DatabaseId) -> bool {
+        // A temporary table's expressions are of the session's database.
+        let elsewhere = database != self.home().database && database != TEMPDB;
+        if elsewhere {
+            self.homes.borrow_mut().push(Home { database, schema: DBO });
+        }
+        elsewhere
+    }
     fn leave_module(&self) {
         self.homes.borrow_mut().pop();
     }

@@ -14,6 +14,11 @@ use keel_types::error::Result;
 /// Bytes that a row may have on its page, with what the format needs.
 const ROW_BYTES_MAX: usize = 8060;
 
+/// Error 1046 for a query in a condition or a default.
+pub(super) fn refuse_queries(e: &ast::Expr) -> Result<()> {
+    if e.has_query() { Err(errors::no_subqueries()) } else { Ok(()) }
+}
+
 impl TableBuilder<'_> {
     /// Constraints of a column that exclude each other: errors 8148 and 8151.
     pub(super) fn check_inline_constraints(&self, c: &ast::ColumnDefinition) -> Result<()> {
@@ -84,15 +89,15 @@ impl TableBuilder<'_> {
     }
 
     /// The error of a DEFAULT that no row could get: a column's name (128), a value that does not become one of the column's
-    /// type by itself (206, 257).
-    pub(in crate::ddl) fn check_default(&self, text: &str, ty: SqlType) -> Result<()> {
-        let value = keel_parser::parse_expr(text).map_err(crate::run::parse_error)?;
-        match keel_query::compile_expr(self.scope, &value, Some(ty)) {
+    /// type by itself (206, 257), a query in it (1046).
+    pub(in crate::ddl) fn check_default(&self, value: &ast::Expr, ty: SqlType) -> Result<()> {
+        refuse_queries(value)?;
+        match self.at_home(|scope| keel_query::compile_expr(scope, value, Some(ty)).map(|_| ())) {
             Err(e) if e.number == 207 => {
                 let name = e.message.split('\'').nth(1).unwrap_or_default();
                 Err(errors::name_not_permitted(name))
             }
-            outcome => outcome.map(|_| ()),
+            outcome => outcome,
         }
     }
 
