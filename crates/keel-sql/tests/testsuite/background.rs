@@ -1,22 +1,14 @@
 //! What the host does or tells beside requests: removing old versions of rows, conversations of a connection.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Sink, connect, server};
+use crate::common::{Sink, connect, server, well};
 use keel_sql::{Session, SessionOptions};
 use std::sync::Arc;
 
-fn run(session: &mut Session, sql: &str) -> String {
-    let mut sink = Sink::default();
-    session.execute_batch(sql, &mut sink);
-    let said = sink.0.finish();
-    assert!(!said.contains("Msg "), "{sql}: {said}");
-    said
-}
-
 /// A table of `database` with versions of long ago, more of them than one transaction removes, and of an hour ago.
 fn price(session: &mut Session, database: &str) {
-    run(session, &format!("CREATE DATABASE {database}"));
-    run(
+    well(session, &format!("CREATE DATABASE {database}"));
+    well(
         session,
         &format!(
             "USE {database}
@@ -38,10 +30,10 @@ fn old_versions_go_where_the_database_is_written_and_wants_it() {
     for database in ["limited", "kept", "frozen"] {
         price(&mut session, database);
     }
-    run(&mut session, "USE master; ALTER DATABASE kept SET TEMPORAL_HISTORY_RETENTION OFF");
-    run(&mut session, "ALTER DATABASE frozen SET READ_ONLY");
+    well(&mut session, "USE master; ALTER DATABASE kept SET TEMPORAL_HISTORY_RETENTION OFF");
+    well(&mut session, "ALTER DATABASE frozen SET READ_ONLY");
     let count = |session: &mut Session, database: &str| {
-        let text = run(session, &format!("SELECT COUNT(*) AS n FROM {database}.dbo.old"));
+        let text = well(session, &format!("SELECT COUNT(*) AS n FROM {database}.dbo.old"));
         text.lines().nth(2).unwrap().trim().parse::<u32>().unwrap()
     };
     keel_sql::history_cleanup::clean(&engine, &|| true).unwrap();
@@ -59,7 +51,7 @@ fn conversations_of_a_connection_have_it_as_their_parent() {
     let traffic = Arc::clone(&options.traffic);
     let mut session = engine.session(options).unwrap();
     traffic.note_conversations([0, 1].into_iter());
-    let shown = run(
+    let shown = well(
         &mut session,
         "SELECT c.net_transport, p.net_transport AS parent, COUNT(DISTINCT c.connection_id) AS n FROM sys.dm_exec_connections c
            LEFT JOIN sys.dm_exec_connections p ON p.connection_id = c.parent_connection_id
@@ -74,19 +66,19 @@ fn global_temporary_tables_go_with_the_session_that_made_them() {
     let engine = server();
     let mut other = connect(&engine);
     let left = |session: &mut Session| {
-        let said = run(session, "SELECT COUNT(*) AS n FROM tempdb.sys.tables WHERE name LIKE '##%'");
+        let said = well(session, "SELECT COUNT(*) AS n FROM tempdb.sys.tables WHERE name LIKE '##%'");
         said.lines().nth(2).unwrap().trim().to_owned()
     };
     let mut maker = connect(&engine);
-    run(
+    well(
         &mut maker,
         "CREATE TABLE ##a (a int); SELECT 1 AS b INTO ##b; CREATE TABLE ##dropped (a int); DROP TABLE ##dropped",
     );
-    run(&mut maker, "BEGIN TRAN; CREATE TABLE ##undone (a int)");
-    run(&mut other, "INSERT ##a VALUES (1); BEGIN TRAN; SELECT * FROM ##a");
+    well(&mut maker, "BEGIN TRAN; CREATE TABLE ##undone (a int)");
+    well(&mut other, "INSERT ##a VALUES (1); BEGIN TRAN; SELECT * FROM ##a");
     drop(maker);
     assert_eq!(left(&mut other), "0");
-    run(&mut other, "COMMIT; CREATE TABLE ##a (c int)");
+    well(&mut other, "COMMIT; CREATE TABLE ##a (c int)");
     other.reset(false, &mut Sink::default());
     assert_eq!(left(&mut other), "0");
 }

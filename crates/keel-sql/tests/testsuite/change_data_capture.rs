@@ -1,7 +1,7 @@
 //! Change data capture where many write at the same time: the promise of its LSNs. Bulk loads, and old changes.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Sink, connect, open, server};
+use crate::common::{connect, open, server, value, well};
 use keel_base::env::sim::{SimClock, SimDisk, env};
 use keel_base::env::{Disk, Env, OpenMode};
 use keel_sql::Session;
@@ -9,19 +9,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-
-fn run(session: &mut Session, sql: &str) -> String {
-    let mut sink = Sink::default();
-    session.execute_batch(sql, &mut sink);
-    let said = sink.0.finish();
-    assert!(!said.contains("Msg "), "{sql}: {said}");
-    said
-}
-
-/// The one value of a query.
-fn value(session: &mut Session, sql: &str) -> String {
-    run(session, sql).lines().nth(2).unwrap().trim().to_owned()
-}
 
 const CAPTURED: &str = "CREATE DATABASE shop; ALTER DATABASE shop SET ALLOW_SNAPSHOT_ISOLATION ON";
 const TABLES: &str = "USE shop; EXEC sys.sp_cdc_enable_db;
@@ -34,7 +21,7 @@ const TRANSACTIONS: usize = 120;
 
 /// Changes rows of its own in `t` and `u`: nobody waits, and commits are in any order.
 fn write(session: &mut Session, writer: usize) {
-    run(session, "USE shop");
+    well(session, "USE shop");
     for n in 0..TRANSACTIONS {
         let (id, other) = (writer * 1000 + n % 20, writer * 1000 + (n * 7) % 20);
         let text = format!(
@@ -46,7 +33,7 @@ fn write(session: &mut Session, writer: usize) {
              IF {n} % 7 = 0 ROLLBACK ELSE COMMIT;",
             writer * 1000 + n
         );
-        run(session, &text);
+        well(session, &text);
     }
 }
 
@@ -81,9 +68,9 @@ fn sync(session: &mut Session, from: &str) -> String {
 fn followed(isolation: &str) {
     let engine = server();
     let mut reader = connect(&engine);
-    run(&mut reader, CAPTURED);
-    run(&mut reader, TABLES);
-    run(&mut reader, "EXEC sys.sp_cdc_scan");
+    well(&mut reader, CAPTURED);
+    well(&mut reader, TABLES);
+    well(&mut reader, "EXEC sys.sp_cdc_scan");
     let (left, stop) = (Arc::new(AtomicUsize::new(WRITERS)), Arc::new(AtomicBool::new(false)));
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
@@ -106,7 +93,7 @@ fn followed(isolation: &str) {
     let mut seen = Vec::new();
     let mut next =
         value(&mut reader, "SELECT CONVERT(varchar(22), sys.fn_cdc_get_min_lsn('dbo_t'), 1) AS next_");
-    run(&mut reader, &format!("SET NOCOUNT ON; SET TRANSACTION ISOLATION LEVEL {isolation}"));
+    well(&mut reader, &format!("SET NOCOUNT ON; SET TRANSACTION ISOLATION LEVEL {isolation}"));
     while left.load(Ordering::SeqCst) > 0 {
         seen.push(value(&mut reader, SEEN));
         next = sync(&mut reader, &next);
@@ -115,7 +102,7 @@ fn followed(isolation: &str) {
     stop.store(true, Ordering::SeqCst);
     engine.capture_bell.ring();
     teller.join().unwrap();
-    run(&mut reader, "EXEC sys.sp_cdc_scan");
+    well(&mut reader, "EXEC sys.sp_cdc_scan");
     sync(&mut reader, &next);
     // What was at or below an LSN when it was the greatest is all there is at or below it.
     seen.dedup();
@@ -158,26 +145,26 @@ fn no_row_comes_below_an_lsn_that_was_seen_in_a_snapshot() {
 fn readers_under_locks_keep_nobody_from_writing() {
     let engine = server();
     let (mut reader, mut writer) = (connect(&engine), connect(&engine));
-    run(&mut reader, CAPTURED);
-    run(&mut reader, TABLES);
-    run(&mut reader, "EXEC sys.sp_cdc_scan");
+    well(&mut reader, CAPTURED);
+    well(&mut reader, TABLES);
+    well(&mut reader, "EXEC sys.sp_cdc_scan");
     let read = "SELECT COUNT(*) AS n FROM cdc.fn_cdc_get_all_changes_dbo_t(sys.fn_cdc_get_min_lsn('dbo_t'), sys.fn_cdc_get_max_lsn(), N'all')";
-    run(&mut reader, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; BEGIN TRANSACTION");
+    well(&mut reader, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; BEGIN TRANSACTION");
     assert_eq!(value(&mut reader, read), "0");
-    run(&mut writer, "USE shop; SET LOCK_TIMEOUT 1000; INSERT t VALUES (1, 1); EXEC sys.sp_cdc_scan");
+    well(&mut writer, "USE shop; SET LOCK_TIMEOUT 1000; INSERT t VALUES (1, 1); EXEC sys.sp_cdc_scan");
     assert_eq!(value(&mut reader, read), "1");
-    run(&mut reader, "COMMIT");
+    well(&mut reader, "COMMIT");
 }
 
 #[test]
 fn several_databases_commit_together() {
     let engine = server();
     let mut session = connect(&engine);
-    run(&mut session, CAPTURED);
-    run(&mut session, TABLES);
-    run(&mut session, "CREATE DATABASE other; USE other");
-    run(&mut session, &TABLES.replace("USE shop;", ""));
-    run(
+    well(&mut session, CAPTURED);
+    well(&mut session, TABLES);
+    well(&mut session, "CREATE DATABASE other; USE other");
+    well(&mut session, &TABLES.replace("USE shop;", ""));
+    well(
         &mut session,
         "BEGIN TRANSACTION; INSERT shop.dbo.t VALUES (1, 1); INSERT other.dbo.t VALUES (1, 1); COMMIT;
          EXEC shop.sys.sp_cdc_scan; EXEC other.sys.sp_cdc_scan",
@@ -197,9 +184,9 @@ fn bulk_loads_are_captured() {
     disk.create_dir_all(Path::new("/in")).unwrap();
     disk.open(Path::new("/in/a.txt"), OpenMode::Create).unwrap().write_at(b"1\t10\n2\t20\n", 0).unwrap();
     let mut session = connect(&engine);
-    run(&mut session, CAPTURED);
-    run(&mut session, TABLES);
-    run(
+    well(&mut session, CAPTURED);
+    well(&mut session, TABLES);
+    well(
         &mut session,
         "BULK INSERT t FROM '/in/a.txt' WITH (TABLOCK); BULK INSERT u FROM '/in/a.txt'; EXEC sys.sp_cdc_scan",
     );
@@ -213,23 +200,23 @@ fn the_thread_removes_what_is_older_than_the_retention() {
     let clock = SimClock::starting_at(1_700_000_000_000_000_000);
     let engine = crate::common::open_in(Env { clock: Arc::clone(&clock) as _, ..env(&SimDisk::new(), 7) });
     let mut session = connect(&engine);
-    run(&mut session, CAPTURED);
-    run(&mut session, TABLES);
-    run(
+    well(&mut session, CAPTURED);
+    well(&mut session, TABLES);
+    well(
         &mut session,
         "EXEC sys.sp_cdc_change_job 'cleanup', @retention = 60; INSERT t VALUES (1, 1); EXEC sys.sp_cdc_scan",
     );
     clock.advance(Duration::from_secs(40 * 60));
-    run(&mut session, "INSERT t VALUES (2, 2); EXEC sys.sp_cdc_scan");
+    well(&mut session, "INSERT t VALUES (2, 2); EXEC sys.sp_cdc_scan");
     let kept = "SELECT STRING_AGG(id, ' ') WITHIN GROUP (ORDER BY id) AS kept FROM cdc.dbo_t_CT";
     keel_sql::capture::clean(&engine, &|| false).unwrap();
     assert_eq!(value(&mut session, kept), "1 2");
     clock.advance(Duration::from_secs(70 * 60));
-    run(&mut session, "INSERT t VALUES (3, 3); EXEC sys.sp_cdc_scan");
+    well(&mut session, "INSERT t VALUES (3, 3); EXEC sys.sp_cdc_scan");
     keel_sql::capture::clean(&engine, &|| false).unwrap();
     // The last transaction that is too old is the new low end, and stays.
     assert_eq!(value(&mut session, kept), "2 3");
-    run(
+    well(
         &mut session,
         "SELECT * FROM cdc.fn_cdc_get_all_changes_dbo_t(sys.fn_cdc_get_min_lsn('dbo_t'), sys.fn_cdc_get_max_lsn(), N'all')",
     );
@@ -241,20 +228,20 @@ fn the_thread_removes_what_is_older_than_the_retention() {
 fn an_instance_begins_between_what_is_told() {
     let engine = server();
     let mut session = connect(&engine);
-    run(&mut session, CAPTURED);
-    run(&mut session, TABLES);
-    run(&mut session, "INSERT t VALUES (1, 1); EXEC sys.sp_cdc_scan");
+    well(&mut session, CAPTURED);
+    well(&mut session, TABLES);
+    well(&mut session, "INSERT t VALUES (1, 1); EXEC sys.sp_cdc_scan");
     for n in 2..6 {
         let seen = value(&mut session, "SELECT CONVERT(varchar(22), sys.fn_cdc_get_max_lsn(), 1)");
         let enable = format!(
             "EXEC sys.sp_cdc_enable_table 'dbo', 't', @capture_instance = 't_{n}', @role_name = NULL"
         );
-        run(&mut session, &format!("{enable}; EXEC sys.sp_cdc_scan"));
+        well(&mut session, &format!("{enable}; EXEC sys.sp_cdc_scan"));
         let between = format!(
             "SELECT COUNT(*) FROM cdc.change_tables WHERE capture_instance = 't_{n}' AND start_lsn > {seen}
                  AND start_lsn < sys.fn_cdc_get_max_lsn()"
         );
         assert_eq!(value(&mut session, &between), "1");
-        run(&mut session, &format!("EXEC sys.sp_cdc_disable_table 'dbo', 't', 't_{n}'"));
+        well(&mut session, &format!("EXEC sys.sp_cdc_disable_table 'dbo', 't', 't_{n}'"));
     }
 }

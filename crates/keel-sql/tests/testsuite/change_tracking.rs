@@ -1,27 +1,13 @@
 //! Change tracking where many write at the same time, bulk loads, and old changes.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Sink, connect, open, server};
+use crate::common::{connect, open, server, value, well};
 use keel_base::env::sim::{SimClock, SimDisk, env};
 use keel_base::env::{Disk, Env, OpenMode};
-use keel_sql::Session;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-
-fn run(session: &mut Session, sql: &str) -> String {
-    let mut sink = Sink::default();
-    session.execute_batch(sql, &mut sink);
-    let said = sink.0.finish();
-    assert!(!said.contains("Msg "), "{sql}: {said}");
-    said
-}
-
-/// The one value of a query.
-fn value(session: &mut Session, sql: &str) -> String {
-    run(session, sql).lines().nth(2).unwrap().trim().to_owned()
-}
 
 const DATABASE: &str = "CREATE DATABASE ct; ALTER DATABASE ct SET CHANGE_TRACKING = ON; ALTER DATABASE ct SET ALLOW_SNAPSHOT_ISOLATION ON";
 
@@ -41,8 +27,8 @@ fn followed(isolation: &str) {
     const TRANSACTIONS: usize = 120;
     let engine = server();
     let mut reader = connect(&engine);
-    run(&mut reader, DATABASE);
-    run(
+    well(&mut reader, DATABASE);
+    well(
         &mut reader,
         "USE ct; CREATE TABLE t (id int PRIMARY KEY, a int); ALTER TABLE t ENABLE CHANGE_TRACKING;
          CREATE TABLE m (id int PRIMARY KEY, a int); CREATE TABLE s (v bigint); INSERT s VALUES (0)",
@@ -53,7 +39,7 @@ fn followed(isolation: &str) {
             let (engine, left) = (Arc::clone(&engine), Arc::clone(&left));
             std::thread::spawn(move || {
                 let mut session = connect(&engine);
-                run(&mut session, "USE ct");
+                well(&mut session, "USE ct");
                 for n in 0..TRANSACTIONS {
                     // Rows of its own: nobody waits, and commits are in any order.
                     let id = writer * 1000 + n % 20;
@@ -65,7 +51,7 @@ fn followed(isolation: &str) {
                          IF {n} % 7 = 0 ROLLBACK ELSE COMMIT;",
                         writer * 1000 + (n * 7) % 20
                     );
-                    run(&mut session, &text);
+                    well(&mut session, &text);
                 }
                 left.fetch_sub(1, Ordering::SeqCst);
             })
@@ -74,7 +60,7 @@ fn followed(isolation: &str) {
     let sync = format!("SET TRANSACTION ISOLATION LEVEL {isolation}; BEGIN TRANSACTION; {SYNC} COMMIT");
     loop {
         let last = left.load(Ordering::SeqCst) == 0;
-        run(&mut reader, &sync);
+        well(&mut reader, &sync);
         if last {
             break;
         }
@@ -98,8 +84,8 @@ fn who_follows_in_snapshots_misses_nothing() {
 fn one_statement_sees_versions_and_changes_of_one_moment() {
     let (engine, stop) = (server(), Arc::new(AtomicBool::new(false)));
     let mut reader = connect(&engine);
-    run(&mut reader, DATABASE);
-    run(
+    well(&mut reader, DATABASE);
+    well(
         &mut reader,
         "USE ct; CREATE TABLE t (id int PRIMARY KEY, a int); ALTER TABLE t ENABLE CHANGE_TRACKING; INSERT t VALUES (1, 1)",
     );
@@ -107,9 +93,9 @@ fn one_statement_sees_versions_and_changes_of_one_moment() {
         let (engine, stop) = (Arc::clone(&engine), Arc::clone(&stop));
         std::thread::spawn(move || {
             let mut session = connect(&engine);
-            run(&mut session, "USE ct");
+            well(&mut session, "USE ct");
             for _ in 0..2000 {
-                run(&mut session, "UPDATE t SET a = a + 1");
+                well(&mut session, "UPDATE t SET a = a + 1");
             }
             stop.store(true, Ordering::SeqCst);
         })
@@ -135,15 +121,15 @@ fn bulk_loads_are_tracked() {
     disk.create_dir_all(Path::new("/in")).unwrap();
     disk.open(Path::new("/in/a.txt"), OpenMode::Create).unwrap().write_at(b"1\tone\n2\ttwo\n", 0).unwrap();
     let mut session = connect(&engine);
-    run(&mut session, DATABASE);
-    run(
+    well(&mut session, DATABASE);
+    well(
         &mut session,
         "USE ct; CREATE TABLE t (id int, s varchar(10), PRIMARY KEY NONCLUSTERED (s, id)); ALTER TABLE t ENABLE CHANGE_TRACKING",
     );
-    run(&mut session, "BULK INSERT t FROM '/in/a.txt'");
+    well(&mut session, "BULK INSERT t FROM '/in/a.txt'");
     let seen = "SELECT STRING_AGG(CONCAT(s, id, SYS_CHANGE_OPERATION, SYS_CHANGE_VERSION), ' ') AS seen FROM CHANGETABLE(CHANGES t, 0) AS c";
     assert_eq!(value(&mut session, seen), "one1I1 two2I1");
-    run(&mut session, "BULK INSERT t FROM '/in/a.txt' WITH (TABLOCK, FIRSTROW = 3)");
+    well(&mut session, "BULK INSERT t FROM '/in/a.txt' WITH (TABLOCK, FIRSTROW = 3)");
 }
 
 /// An instance whose clock is set by hand.
@@ -157,33 +143,33 @@ fn timed() -> (Arc<keel_sql::Engine>, Arc<SimClock>) {
 fn what_is_older_than_the_retention_goes_and_versions_go_on() {
     let (engine, clock) = timed();
     let mut session = connect(&engine);
-    run(&mut session, DATABASE);
-    run(
+    well(&mut session, DATABASE);
+    well(
         &mut session,
         "ALTER DATABASE ct SET CHANGE_TRACKING (CHANGE_RETENTION = 1 HOURS); USE ct;
          CREATE TABLE t (id int PRIMARY KEY, a int); ALTER TABLE t ENABLE CHANGE_TRACKING;
          INSERT t VALUES (1, 1); INSERT t VALUES (2, 2); UPDATE t SET a = 3 WHERE id = 1",
     );
     clock.advance(Duration::from_secs(50 * 60));
-    run(&mut session, "INSERT t VALUES (3, 3)");
+    well(&mut session, "INSERT t VALUES (3, 3)");
     let state = "SELECT CONCAT(CHANGE_TRACKING_CURRENT_VERSION(), ' ', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID('t')), ' ',
         (SELECT STRING_AGG(CONCAT(id, SYS_CHANGE_OPERATION, SYS_CHANGE_VERSION), ' ') FROM CHANGETABLE(CHANGES t, 0) AS c)) AS state";
     keel_sql::change_cleanup::clean(&engine, &|| false).unwrap();
     assert_eq!(value(&mut session, state), "4 0 1I3 2I2 3I4", "all of it is young");
     clock.advance(Duration::from_secs(20 * 60));
-    run(&mut session, "ALTER DATABASE ct SET CHANGE_TRACKING (AUTO_CLEANUP = OFF)");
+    well(&mut session, "ALTER DATABASE ct SET CHANGE_TRACKING (AUTO_CLEANUP = OFF)");
     keel_sql::change_cleanup::clean(&engine, &|| false).unwrap();
     assert_eq!(value(&mut session, state), "4 0 1I3 2I2 3I4", "not asked for");
-    run(&mut session, "ALTER DATABASE ct SET CHANGE_TRACKING (AUTO_CLEANUP = ON)");
+    well(&mut session, "ALTER DATABASE ct SET CHANGE_TRACKING (AUTO_CLEANUP = ON)");
     keel_sql::change_cleanup::clean(&engine, &|| false).unwrap();
     assert_eq!(value(&mut session, state), "4 3 3I4");
     let rows = "SELECT CONCAT(MAX(CASE WHEN id = 1 THEN v.SYS_CHANGE_VERSION END), '-', MAX(CASE WHEN id = 3 THEN v.SYS_CHANGE_VERSION END)) AS v
         FROM (VALUES (1), (3)) AS k (k) CROSS APPLY CHANGETABLE(VERSION t, (id), (k.k)) AS v";
     assert_eq!(value(&mut session, rows), "-4");
     clock.advance(Duration::from_secs(60 * 60));
-    run(&mut session, "EXEC sp_flush_CT_internal_table_on_demand");
+    well(&mut session, "EXEC sp_flush_CT_internal_table_on_demand");
     assert_eq!(value(&mut session, state), "4 4");
-    run(&mut session, "DELETE t WHERE id = 1");
+    well(&mut session, "DELETE t WHERE id = 1");
     assert_eq!(value(&mut session, state), "5 4 1D5");
 }
 
@@ -191,14 +177,14 @@ fn what_is_older_than_the_retention_goes_and_versions_go_on() {
 fn cleaning_waits_for_who_changes_the_table_s_definition() {
     let (engine, clock) = timed();
     let mut session = connect(&engine);
-    run(&mut session, DATABASE);
-    run(
+    well(&mut session, DATABASE);
+    well(
         &mut session,
         "ALTER DATABASE ct SET CHANGE_TRACKING (CHANGE_RETENTION = 1 MINUTES); USE ct;
          CREATE TABLE t (id int PRIMARY KEY); ALTER TABLE t ENABLE CHANGE_TRACKING; INSERT t VALUES (1)",
     );
     clock.advance(Duration::from_secs(120));
-    run(&mut session, "BEGIN TRANSACTION; TRUNCATE TABLE t");
+    well(&mut session, "BEGIN TRANSACTION; TRUNCATE TABLE t");
     let done = Arc::new(AtomicBool::new(false));
     let cleaner = {
         let (engine, done) = (Arc::clone(&engine), Arc::clone(&done));
@@ -211,7 +197,7 @@ fn cleaning_waits_for_who_changes_the_table_s_definition() {
         assert!(!done.load(Ordering::SeqCst), "it did not wait");
         std::thread::yield_now();
     }
-    run(&mut session, "COMMIT; INSERT t VALUES (2)");
+    well(&mut session, "COMMIT; INSERT t VALUES (2)");
     cleaner.join().unwrap();
     let state = "SELECT CONCAT(CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID('t')), ' ', COUNT(*)) AS state FROM CHANGETABLE(CHANGES t, 0) AS c";
     assert_eq!(value(&mut session, state), "2 1");

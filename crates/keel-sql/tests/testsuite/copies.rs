@@ -1,10 +1,9 @@
 //! A primary and a secondary, fed by hand: what readers of the secondary see while redo changes its catalog.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Sink, connect, open};
+use crate::common::{Sink, connect, open, store};
 use keel_base::env::sim::{SimDisk, Tear};
 use keel_base::{Epoch, Lsn};
-use keel_node::Database;
 use keel_sql::{Engine, Session};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +15,6 @@ struct Pair {
     primary: Arc<Engine>,
     secondary: Arc<Engine>,
     epoch: u64,
-}
-
-fn store(engine: &Engine) -> Arc<Database> {
-    Arc::clone(&engine.database("shop").unwrap().store)
 }
 
 fn run(session: &mut Session, sql: &str) -> String {

@@ -1,10 +1,10 @@
 //! Plans that the Query Store forces: each that a query has ever had is made again, whatever the planner would decide by itself.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Sink, connect, open, server};
+use crate::common::{Sink, connect, open, server, ship, store, value, well};
 use keel_base::Epoch;
 use keel_base::env::sim::{SimDisk, Tear};
-use keel_node::{Database, Isolation};
+use keel_node::Isolation;
 use keel_sql::{Engine, Session};
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,28 +68,16 @@ const HINTS: [&str; 7] = [
     "USE HINT(''ENABLE_PARALLEL_PLAN_PREFERENCE'')",
 ];
 
-fn run(session: &mut Session, sql: &str) -> String {
-    let mut sink = Sink::default();
-    session.execute_batch(sql, &mut sink);
-    let said = sink.0.finish();
-    assert!(!said.contains("Msg "), "{sql}: {said}");
-    said
-}
-
-fn value(session: &mut Session, sql: &str) -> String {
-    run(session, sql).lines().nth(2).unwrap().trim().to_owned()
-}
-
 /// A database with tables, whose store captures all.
 fn shop(engine: &Arc<Engine>) -> Session {
     let mut session = connect(engine);
-    run(&mut session, "CREATE DATABASE shop");
-    run(&mut session, "USE shop");
-    run(&mut session, TABLES);
+    well(&mut session, "CREATE DATABASE shop");
+    well(&mut session, "USE shop");
+    well(&mut session, TABLES);
     MODULES.iter().for_each(|module| {
-        run(&mut session, module);
+        well(&mut session, module);
     });
-    run(&mut session, "ALTER DATABASE shop SET QUERY_STORE = ON (QUERY_CAPTURE_MODE = ALL)");
+    well(&mut session, "ALTER DATABASE shop SET QUERY_STORE = ON (QUERY_CAPTURE_MODE = ALL)");
     session
 }
 
@@ -104,7 +92,7 @@ fn query_id(session: &mut Session, query: &str) -> String {
 
 fn plans(session: &mut Session, query: &str) -> Vec<String> {
     let sql = format!("SELECT plan_id FROM sys.query_store_plan WHERE query_id = {query} ORDER BY plan_id");
-    let said = run(session, &sql);
+    let said = well(session, &sql);
     let lines = said.lines().skip(2).take_while(|line| !line.starts_with('('));
     lines.map(|line| line.trim().to_owned()).collect()
 }
@@ -127,20 +115,20 @@ fn every_plan_that_a_query_had_can_be_forced() {
     let mut session = shop(&server());
     let (mut all, mut parallel, mut failed) = (0, 0, Vec::new());
     for query in QUERIES {
-        run(&mut session, query);
+        well(&mut session, query);
         let id = query_id(&mut session, query);
         for hint in HINTS {
-            run(&mut session, &format!("EXEC sp_query_store_set_hints {id}, N'OPTION ({hint})'"));
-            run(&mut session, query);
+            well(&mut session, &format!("EXEC sp_query_store_set_hints {id}, N'OPTION ({hint})'"));
+            well(&mut session, query);
         }
-        run(&mut session, &format!("EXEC sp_query_store_clear_hints {id}"));
+        well(&mut session, &format!("EXEC sp_query_store_clear_hints {id}"));
         for plan in plans(&mut session, &id) {
             all += 1;
             let sql = format!("SELECT is_parallel_plan FROM sys.query_store_plan WHERE plan_id = {plan}");
             parallel += u32::from(value(&mut session, &sql) == "1");
             let (before, _) = ran(&mut session, &plan);
-            run(&mut session, &format!("EXEC sp_query_store_force_plan {id}, {plan}"));
-            run(&mut session, query);
+            well(&mut session, &format!("EXEC sp_query_store_force_plan {id}, {plan}"));
+            well(&mut session, query);
             let now = ran(&mut session, &plan);
             if now != (before + 1, "1 MANUAL 0 NONE".to_owned()) {
                 let sql = format!("SELECT query_plan FROM sys.query_store_plan WHERE plan_id = {plan}");
@@ -157,17 +145,17 @@ const JOINED: &str = "SELECT COUNT(*) FROM customer c JOIN orders o ON o.custome
 
 /// The plan that the planner would not make, which is forced: its number, and its query's.
 fn force_other(session: &mut Session) -> (String, String) {
-    run(session, JOINED);
+    well(session, JOINED);
     let id = query_id(session, JOINED);
     for hint in ["LOOP JOIN", "HASH JOIN, FORCE ORDER"] {
-        run(session, &format!("EXEC sp_query_store_set_hints {id}, N'OPTION ({hint})'"));
-        run(session, JOINED);
+        well(session, &format!("EXEC sp_query_store_set_hints {id}, N'OPTION ({hint})'"));
+        well(session, JOINED);
     }
-    run(session, &format!("EXEC sp_query_store_clear_hints {id}"));
+    well(session, &format!("EXEC sp_query_store_clear_hints {id}"));
     let [own, .., other] = &plans(session, &id)[..] else { panic!("there are two plans at least") };
-    run(session, JOINED);
+    well(session, JOINED);
     assert_ne!(own, other);
-    run(session, &format!("EXEC sp_query_store_force_plan {id}, {other}"));
+    well(session, &format!("EXEC sp_query_store_force_plan {id}, {other}"));
     (id, other.clone())
 }
 
@@ -180,34 +168,18 @@ fn a_plan_is_forced_after_a_crash_too() {
     let (_, plan) = force_other(&mut session);
     let engine = open(&disk.crash(Tear::LoseAll));
     let mut session = connect(&engine);
-    run(&mut session, "USE shop");
+    well(&mut session, "USE shop");
     let (before, said) = ran(&mut session, &plan);
     assert_eq!(said, "1 MANUAL 0 NONE");
-    run(&mut session, JOINED);
+    well(&mut session, JOINED);
     assert_eq!(ran(&mut session, &plan), (before + 1, said));
-}
-
-fn store(engine: &Engine) -> Arc<Database> {
-    Arc::clone(&engine.database("shop").unwrap().store)
-}
-
-/// What the primary has hardened goes to the secondary.
-fn ship(primary: &Engine, secondary: &Engine) {
-    let (from, to) = (store(primary), store(secondary));
-    let mut scanner = from.log().unwrap().scan(to.log().unwrap().appended()).unwrap();
-    while let Some(block) = scanner.next().unwrap() {
-        to.receive(Epoch(1), block.bytes).unwrap();
-    }
-    let end = to.harden().unwrap();
-    to.apply_up_to(end).unwrap();
-    assert!(to.wait_applied(end, LONG));
 }
 
 /// A secondary compiles to the plan that the primary forces, also what it has compiled before, and makes its own again when that is over.
 #[test]
 fn a_plan_of_the_primary_is_forced_on_a_secondary() {
     let is_told = |session: &mut Session| {
-        run(session, JOINED);
+        well(session, JOINED);
         let sql = "SELECT COUNT(*) FROM sys.dm_exec_cached_plans p CROSS APPLY sys.dm_exec_query_plan(p.plan_handle) d
             WHERE CAST(d.query_plan AS nvarchar(max)) LIKE '%UsePlan=\"true\"%'";
         value(session, sql) == "1"
@@ -223,18 +195,18 @@ fn a_plan_of_the_primary_is_forced_on_a_secondary() {
     copy.apply_up_to(copy.hardened()).unwrap();
     assert!(copy.wait_applied(copy.hardened(), LONG));
     let mut reader = connect(&secondary);
-    run(&mut reader, "USE shop");
+    well(&mut reader, "USE shop");
     assert!(!is_told(&mut reader));
     round(&secondary);
 
     let (query, plan) = force_other(&mut writer);
-    ship(&primary, &secondary);
+    ship(&primary, &secondary, 1);
     round(&secondary);
     assert!(is_told(&mut reader));
     let sql = format!("SELECT is_forced_plan FROM sys.query_store_plan WHERE plan_id = {plan}");
     assert_eq!(value(&mut reader, &sql), "1");
-    run(&mut writer, &format!("EXEC sp_query_store_unforce_plan {query}, {plan}"));
-    ship(&primary, &secondary);
+    well(&mut writer, &format!("EXEC sp_query_store_unforce_plan {query}, {plan}"));
+    ship(&primary, &secondary, 1);
     round(&secondary);
     assert!(!is_told(&mut reader));
 }
@@ -246,10 +218,10 @@ fn a_plan_without_directions_has_to_run_first() {
     let disk = SimDisk::new();
     let engine = open(&disk);
     let mut session = shop(&engine);
-    run(&mut session, JOINED);
+    well(&mut session, JOINED);
     let id = query_id(&mut session, JOINED);
     let plan = plans(&mut session, &id).remove(0);
-    run(&mut session, "EXEC sp_query_store_flush_db");
+    well(&mut session, "EXEC sp_query_store_flush_db");
     let entry = engine.database("shop").unwrap();
     let tree = entry.picture().settings().query_store.as_ref().and_then(|s| s.tree).unwrap();
     let mut txn = entry.store.begin(Isolation::ReadCommitted);
@@ -260,14 +232,14 @@ fn a_plan_without_directions_has_to_run_first() {
 
     let engine = open(&disk.crash(Tear::LoseAll));
     let mut session = connect(&engine);
-    run(&mut session, "USE shop");
+    well(&mut session, "USE shop");
     let force = format!("EXEC sp_query_store_force_plan {id}, {plan}");
     let mut refused = Sink::default();
     session.execute_batch(&force, &mut refused);
     let said = refused.0.finish();
     assert!(said.contains("Msg 40517"), "{said}");
-    run(&mut session, JOINED);
-    run(&mut session, &force);
+    well(&mut session, JOINED);
+    well(&mut session, &force);
     assert_eq!(ran(&mut session, &plan).1, "1 MANUAL 0 NONE");
 }
 
@@ -277,8 +249,8 @@ fn a_plan_stays_forced_in_a_database_that_is_renamed() {
     let engine = server();
     let mut session = shop(&engine);
     let (_, plan) = force_other(&mut session);
-    run(&mut session, "USE master; ALTER DATABASE shop MODIFY NAME = market; USE market");
-    run(&mut session, JOINED);
+    well(&mut session, "USE master; ALTER DATABASE shop MODIFY NAME = market; USE market");
+    well(&mut session, JOINED);
     assert_eq!(ran(&mut session, &plan).1, "1 MANUAL 0 NONE");
     let told =
         "SELECT COUNT(*) FROM sys.dm_exec_cached_plans p CROSS APPLY sys.dm_exec_query_plan(p.plan_handle) d

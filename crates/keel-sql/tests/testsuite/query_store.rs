@@ -1,11 +1,10 @@
 //! The Query Store of a database that has copies, and where many run statements at the same time.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Sink, connect, open, server};
+use crate::common::{Sink, connect, open, server, ship, store, value, well};
 use keel_base::Epoch;
 use keel_base::env::Env;
 use keel_base::env::sim::{SimClock, SimDisk, Tear, env};
-use keel_node::Database;
 use keel_sql::{Engine, Session};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,39 +18,10 @@ const RAN: &str = "SELECT SUM(s.count_executions) FROM sys.query_store_runtime_s
     JOIN sys.query_store_query_text t ON t.query_text_id = q.query_text_id WHERE t.query_sql_text LIKE '%price FROM item%'
     AND t.query_sql_text NOT LIKE '%query_store%'";
 
-fn run(session: &mut Session, sql: &str) -> String {
-    let mut sink = Sink::default();
-    session.execute_batch(sql, &mut sink);
-    let said = sink.0.finish();
-    assert!(!said.contains("Msg "), "{sql}: {said}");
-    said
-}
-
-/// The one value of a query.
-fn value(session: &mut Session, sql: &str) -> String {
-    run(session, sql).lines().nth(2).unwrap().trim().to_owned()
-}
-
 fn in_shop(engine: &Arc<Engine>) -> Session {
     let mut session = connect(engine);
-    run(&mut session, "USE shop");
+    well(&mut session, "USE shop");
     session
-}
-
-fn store(engine: &Engine) -> Arc<Database> {
-    Arc::clone(&engine.database("shop").unwrap().store)
-}
-
-/// What the primary has hardened goes to the secondary.
-fn ship(primary: &Engine, secondary: &Engine, epoch: u64) {
-    let (from, to) = (store(primary), store(secondary));
-    let mut scanner = from.log().unwrap().scan(to.log().unwrap().appended()).unwrap();
-    while let Some(block) = scanner.next().unwrap() {
-        to.receive(Epoch(epoch), block.bytes).unwrap();
-    }
-    let end = to.harden().unwrap();
-    to.apply_up_to(end).unwrap();
-    assert!(to.wait_applied(end, LONG));
 }
 
 /// A secondary shows what the primary has written, records nothing itself and refuses changes; as the next primary it goes on counting.
@@ -59,10 +29,10 @@ fn ship(primary: &Engine, secondary: &Engine, epoch: u64) {
 fn a_secondary_shows_the_primarys_store() {
     let disk = SimDisk::new();
     let primary = open(&disk);
-    run(&mut connect(&primary), "CREATE DATABASE shop");
+    well(&mut connect(&primary), "CREATE DATABASE shop");
     let mut writer = in_shop(&primary);
-    run(&mut writer, ON);
-    run(&mut writer, SETUP);
+    well(&mut writer, ON);
+    well(&mut writer, SETUP);
     store(&primary).enter_group(Epoch(1)).unwrap();
     let secondary = open(&disk.crash(Tear::KeepAll));
     let copy = store(&secondary);
@@ -72,14 +42,14 @@ fn a_secondary_shows_the_primarys_store() {
     assert!(copy.wait_applied(end, LONG));
 
     for _ in 0..3 {
-        run(&mut writer, "SELECT price FROM item WHERE id = 1");
+        well(&mut writer, "SELECT price FROM item WHERE id = 1");
     }
-    run(&mut writer, "EXEC sp_query_store_flush_db");
-    run(&mut writer, "SELECT price FROM item WHERE id = 1");
+    well(&mut writer, "EXEC sp_query_store_flush_db");
+    well(&mut writer, "SELECT price FROM item WHERE id = 1");
     assert_eq!(value(&mut writer, RAN), "4");
     ship(&primary, &secondary, 1);
     let mut reader = in_shop(&secondary);
-    run(&mut reader, "SELECT price FROM item WHERE id = 1");
+    well(&mut reader, "SELECT price FROM item WHERE id = 1");
     assert_eq!(value(&mut reader, RAN), "3");
     let state = "SELECT CONCAT(desired_state_desc, ' ', actual_state_desc, ' ', readonly_reason) FROM sys.database_query_store_options";
     assert_eq!(value(&mut reader, state), "READ_WRITE READ_ONLY 8");
@@ -94,7 +64,7 @@ fn a_secondary_shows_the_primarys_store() {
     let mut writer = in_shop(&secondary);
     secondary.follow_query_stores();
     assert_eq!(value(&mut writer, state), "READ_WRITE READ_WRITE 0");
-    run(&mut writer, "SELECT price FROM item WHERE id = 1");
+    well(&mut writer, "SELECT price FROM item WHERE id = 1");
     assert_eq!(value(&mut writer, RAN), "4");
 }
 
@@ -104,11 +74,11 @@ fn nothing_is_lost_or_counted_twice() {
     const SESSIONS: usize = 4;
     const TIMES: usize = 300;
     let engine = server();
-    run(&mut connect(&engine), "CREATE DATABASE shop");
+    well(&mut connect(&engine), "CREATE DATABASE shop");
     let mut looker = in_shop(&engine);
-    run(&mut looker, ON);
-    run(&mut looker, SETUP);
-    run(&mut looker, "CREATE PROCEDURE look @id int AS SELECT price FROM item WHERE id = @id");
+    well(&mut looker, ON);
+    well(&mut looker, SETUP);
+    well(&mut looker, "CREATE PROCEDURE look @id int AS SELECT price FROM item WHERE id = @id");
     let sessions: Vec<_> = (0..SESSIONS)
         .map(|_| {
             let engine = Arc::clone(&engine);
@@ -116,14 +86,17 @@ fn nothing_is_lost_or_counted_twice() {
                 let mut session = in_shop(&engine);
                 for n in 0..TIMES {
                     // More texts than a session remembers.
-                    run(&mut session, &format!("EXEC look {}; SELECT price FROM item WHERE id = {n}", n % 3));
+                    well(
+                        &mut session,
+                        &format!("EXEC look {}; SELECT price FROM item WHERE id = {n}", n % 3),
+                    );
                 }
             })
         })
         .collect();
     while sessions.iter().any(|s| !s.is_finished()) {
-        run(&mut looker, RAN);
-        run(&mut looker, "EXEC sp_query_store_flush_db");
+        well(&mut looker, RAN);
+        well(&mut looker, "EXEC sp_query_store_flush_db");
     }
     sessions.into_iter().for_each(|s| s.join().unwrap());
     assert_eq!(value(&mut looker, RAN), (SESSIONS * TIMES * 2).to_string());
@@ -136,11 +109,11 @@ fn nothing_is_lost_or_counted_twice() {
 fn a_clean_end_writes_what_was_in_memory() {
     let disk = SimDisk::new();
     let engine = open(&disk);
-    run(&mut connect(&engine), "CREATE DATABASE shop");
+    well(&mut connect(&engine), "CREATE DATABASE shop");
     let mut session = in_shop(&engine);
-    run(&mut session, ON);
-    run(&mut session, SETUP);
-    run(&mut session, "SELECT price FROM item WHERE id = 1");
+    well(&mut session, ON);
+    well(&mut session, SETUP);
+    well(&mut session, "SELECT price FROM item WHERE id = 1");
     drop(session);
     engine.shutdown();
     drop(engine);
@@ -165,19 +138,19 @@ const HOUR: Duration = Duration::from_secs(3600);
 fn intervals_end_and_what_is_old_goes() {
     let (disk, clock) = (SimDisk::new(), SimClock::starting_at(1_700_000_000_000_000_000));
     let engine = timed(&disk, &clock);
-    run(&mut connect(&engine), "CREATE DATABASE shop");
+    well(&mut connect(&engine), "CREATE DATABASE shop");
     let mut session = in_shop(&engine);
-    run(&mut session, ON);
-    run(
+    well(&mut session, ON);
+    well(
         &mut session,
         "ALTER DATABASE shop SET QUERY_STORE (CLEANUP_POLICY = (STALE_QUERY_THRESHOLD_DAYS = 2))",
     );
-    run(&mut session, SETUP);
+    well(&mut session, SETUP);
     let intervals = "SELECT COUNT(*) FROM sys.query_store_runtime_stats_interval";
-    run(&mut session, "SELECT price FROM item WHERE id = 1; SELECT price FROM item WHERE id = 2");
+    well(&mut session, "SELECT price FROM item WHERE id = 1; SELECT price FROM item WHERE id = 2");
     round(&engine);
     clock.advance(HOUR);
-    run(&mut session, "SELECT price FROM item WHERE id = 2");
+    well(&mut session, "SELECT price FROM item WHERE id = 2");
     assert_eq!((value(&mut session, RAN), value(&mut session, intervals)), ("3".to_owned(), "2".to_owned()));
     // The interval of flushing is over.
     round(&engine);
@@ -185,7 +158,7 @@ fn intervals_end_and_what_is_old_goes() {
     assert_eq!(value(&mut in_shop(&after_crash), RAN), "3");
 
     clock.advance(47 * HOUR);
-    run(&mut session, "SELECT price FROM item WHERE id = 2");
+    well(&mut session, "SELECT price FROM item WHERE id = 2");
     round(&engine);
     assert_eq!(value(&mut session, RAN), "4", "all of it is young");
     clock.advance(2 * HOUR);
@@ -201,28 +174,28 @@ fn intervals_end_and_what_is_old_goes() {
 fn a_full_store_makes_room() {
     let (disk, clock) = (SimDisk::new(), SimClock::starting_at(1_700_000_000_000_000_000));
     let engine = timed(&disk, &clock);
-    run(&mut connect(&engine), "CREATE DATABASE shop");
+    well(&mut connect(&engine), "CREATE DATABASE shop");
     let mut session = in_shop(&engine);
-    run(&mut session, ON);
-    run(&mut session, "ALTER DATABASE shop SET QUERY_STORE (MAX_STORAGE_SIZE_MB = 1)");
-    run(&mut session, SETUP);
+    well(&mut session, ON);
+    well(&mut session, "ALTER DATABASE shop SET QUERY_STORE (MAX_STORAGE_SIZE_MB = 1)");
+    well(&mut session, SETUP);
     round(&engine);
     let state = "SELECT CONCAT(actual_state_desc, ' ', readonly_reason, ' ', current_storage_size_mb) FROM sys.database_query_store_options";
     let long = "x".repeat(2000);
     for n in 0..400 {
-        run(&mut session, &format!("SELECT price FROM item WHERE id = {n} AND '{long}' <> '{n}'"));
+        well(&mut session, &format!("SELECT price FROM item WHERE id = {n} AND '{long}' <> '{n}'"));
     }
     round(&engine);
     assert!(value(&mut session, state).starts_with("READ_ONLY 65536 "));
     let counted = value(&mut session, RAN);
-    run(&mut session, "SELECT price FROM item WHERE id = 1");
+    well(&mut session, "SELECT price FROM item WHERE id = 1");
     assert_eq!(value(&mut session, RAN), counted);
     clock.advance(HOUR);
     round(&engine);
     assert_eq!(value(&mut session, state), "READ_WRITE 0 1");
     let left: u32 = value(&mut session, RAN).parse().unwrap();
     assert!(left > 0 && left < 400, "{left} of them are left");
-    run(&mut session, "SELECT price FROM item WHERE id = 1");
+    well(&mut session, "SELECT price FROM item WHERE id = 1");
     assert_eq!(value(&mut session, RAN), (left + 1).to_string());
 }
 
@@ -230,15 +203,15 @@ fn a_full_store_makes_room() {
 fn what_follows_a_use_or_switching_it_on_is_recorded_in_the_same_batch() {
     let engine = server();
     let mut session = connect(&engine);
-    run(&mut session, "CREATE DATABASE shop");
-    run(&mut in_shop(&engine), SETUP);
-    run(
+    well(&mut session, "CREATE DATABASE shop");
+    well(&mut in_shop(&engine), SETUP);
+    well(
         &mut session,
         &format!(
             "USE shop; {ON}; SELECT price FROM item WHERE id = 1; USE master; SELECT COUNT(*) FROM shop.dbo.item"
         ),
     );
-    run(&mut session, "USE shop; SELECT price FROM item WHERE id = 1");
+    well(&mut session, "USE shop; SELECT price FROM item WHERE id = 1");
     let mut looker = in_shop(&engine);
     assert_eq!(value(&mut looker, RAN), "2");
 }
@@ -247,25 +220,25 @@ fn what_follows_a_use_or_switching_it_on_is_recorded_in_the_same_batch() {
 fn what_is_only_looked_at_is_not_counted_and_what_is_removed_stays_away() {
     let disk = SimDisk::new();
     let engine = open(&disk);
-    run(&mut connect(&engine), "CREATE DATABASE shop");
+    well(&mut connect(&engine), "CREATE DATABASE shop");
     let mut session = in_shop(&engine);
-    run(&mut session, ON);
-    run(&mut session, SETUP);
+    well(&mut session, ON);
+    well(&mut session, SETUP);
     let look = "SELECT price FROM item WHERE id = 1";
-    run(&mut session, look);
-    run(&mut session, "SET SHOWPLAN_TEXT ON");
-    run(&mut session, look);
-    run(&mut session, "SET SHOWPLAN_TEXT OFF");
-    run(&mut session, "SET FMTONLY ON");
-    run(&mut session, look);
-    run(&mut session, "SET FMTONLY OFF");
+    well(&mut session, look);
+    well(&mut session, "SET SHOWPLAN_TEXT ON");
+    well(&mut session, look);
+    well(&mut session, "SET SHOWPLAN_TEXT OFF");
+    well(&mut session, "SET FMTONLY ON");
+    well(&mut session, look);
+    well(&mut session, "SET FMTONLY OFF");
     assert_eq!(value(&mut session, RAN), "1");
-    run(&mut session, "EXEC sp_query_store_flush_db");
-    run(&mut session, "ALTER DATABASE shop SET QUERY_STORE (OPERATION_MODE = READ_ONLY)");
+    well(&mut session, "EXEC sp_query_store_flush_db");
+    well(&mut session, "ALTER DATABASE shop SET QUERY_STORE (OPERATION_MODE = READ_ONLY)");
     let query = "SELECT MIN(q.query_id) FROM sys.query_store_query q JOIN sys.query_store_query_text t ON t.query_text_id = q.query_text_id
         WHERE t.query_sql_text = N'SELECT price FROM item WHERE id = 1'";
     let id = value(&mut session, query);
-    run(&mut session, &format!("EXEC sp_query_store_remove_query {id}"));
+    well(&mut session, &format!("EXEC sp_query_store_remove_query {id}"));
     drop(session);
     let engine = open(&disk.crash(Tear::LoseAll));
     assert_eq!(value(&mut in_shop(&engine), query), "NULL");
@@ -282,12 +255,12 @@ fn hints_of_the_primary_change_the_plans_of_a_secondary() {
     };
     let disk = SimDisk::new();
     let primary = open(&disk);
-    run(&mut connect(&primary), "CREATE DATABASE shop");
+    well(&mut connect(&primary), "CREATE DATABASE shop");
     let mut writer = in_shop(&primary);
-    run(&mut writer, ON);
-    run(&mut writer, SETUP);
+    well(&mut writer, ON);
+    well(&mut writer, SETUP);
     assert!(!runs(&mut writer), "100 levels are all");
-    run(&mut writer, "EXEC sp_query_store_flush_db");
+    well(&mut writer, "EXEC sp_query_store_flush_db");
     store(&primary).enter_group(Epoch(1)).unwrap();
     let secondary = open(&disk.crash(Tear::KeepAll));
     let copy = store(&secondary);
@@ -301,10 +274,10 @@ fn hints_of_the_primary_change_the_plans_of_a_secondary() {
     let hint = "DECLARE @q bigint = (SELECT q.query_id FROM sys.query_store_query q JOIN sys.query_store_query_text t
         ON t.query_text_id = q.query_text_id WHERE t.query_sql_text LIKE 'WITH r AS%');
         EXEC sp_query_store_set_hints @q, N'OPTION (MAXRECURSION 200)'";
-    run(&mut writer, hint);
+    well(&mut writer, hint);
     ship(&primary, &secondary, 1);
     // What else is redone changes nothing of it.
-    run(&mut writer, "INSERT item VALUES (3, 30)");
+    well(&mut writer, "INSERT item VALUES (3, 30)");
     ship(&primary, &secondary, 1);
     assert!(!runs(&mut reader), "a plan that is kept stays until somebody looks");
     round(&secondary);
@@ -315,13 +288,13 @@ fn hints_of_the_primary_change_the_plans_of_a_secondary() {
 #[test]
 fn settings_tell_queries_apart() {
     let engine = server();
-    run(&mut connect(&engine), "CREATE DATABASE shop");
+    well(&mut connect(&engine), "CREATE DATABASE shop");
     let mut session = in_shop(&engine);
-    run(&mut session, ON);
-    run(&mut session, SETUP);
-    run(&mut session, "SELECT price FROM item WHERE id = 1");
-    run(&mut session, "SET DATEFORMAT dmy");
-    run(&mut session, "SELECT price FROM item WHERE id = 1");
+    well(&mut session, ON);
+    well(&mut session, SETUP);
+    well(&mut session, "SELECT price FROM item WHERE id = 1");
+    well(&mut session, "SET DATEFORMAT dmy");
+    well(&mut session, "SELECT price FROM item WHERE id = 1");
     let contexts = "SELECT COUNT(DISTINCT q.context_settings_id) FROM sys.query_store_query q JOIN sys.query_store_query_text t
         ON t.query_text_id = q.query_text_id WHERE t.query_sql_text = 'SELECT price FROM item WHERE id = 1'";
     assert_eq!(value(&mut session, contexts), "2");

@@ -8,11 +8,17 @@ use crate::errors;
 use keel_parser::ast::{self, ConstraintKind};
 use keel_parser::lexer::{self, Tok};
 use keel_query::catalog::ColumnDef;
-use keel_types::SqlType;
 use keel_types::error::Result;
+use keel_types::{SqlError, SqlType};
 
 /// Bytes that a row may have on its page, with what the format needs.
 const ROW_BYTES_MAX: usize = 8060;
+
+/// The column that error 207 is about.
+fn unknown_column(e: &SqlError) -> &str {
+    let name = e.message.strip_prefix("Invalid column name '").and_then(|name| name.strip_suffix("'."));
+    name.unwrap_or_default()
+}
 
 /// Error 1046 for a query in a condition or a default.
 pub(super) fn refuse_queries(e: &ast::Expr) -> Result<()> {
@@ -80,7 +86,7 @@ impl TableBuilder<'_> {
         match self.over_columns(columns, |rows| format!("SELECT 1 FROM {rows} WHERE {text}")) {
             Ok(_) => Ok(()),
             Err(e) if e.number == 207 => {
-                let name = e.message.split('\'').nth(1).unwrap_or_default();
+                let name = unknown_column(&e);
                 self.scope.info.say(errors::constraint_column_missing(name));
                 Err(errors::constraint_not_created())
             }
@@ -94,7 +100,7 @@ impl TableBuilder<'_> {
         refuse_queries(value)?;
         match self.at_home(|scope| keel_query::compile_expr(scope, value, Some(ty)).map(|_| ())) {
             Err(e) if e.number == 207 => {
-                let name = e.message.split('\'').nth(1).unwrap_or_default();
+                let name = unknown_column(&e);
                 Err(errors::name_not_permitted(name))
             }
             outcome => outcome,

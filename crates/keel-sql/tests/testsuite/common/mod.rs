@@ -2,14 +2,17 @@
 
 pub mod replication;
 
+use keel_base::Epoch;
 use keel_base::env::Env;
 use keel_base::env::real::RealClock;
 use keel_base::env::sim::{SimDisk, env};
+use keel_node::Database;
 use keel_sql::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
 use keel_sql::{Engine, EngineOptions, InstanceOptions, PasswordHasher, ServerLog, Session, SessionOptions};
 use keel_testkit::transcript::{Message, Transcript};
 use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
+use std::time::Duration;
 
 struct NoHash;
 
@@ -108,6 +111,29 @@ pub fn well(session: &mut Session, sql: &str) -> String {
     let said = run(session, sql);
     assert!(!said.contains("Msg "), "{sql}: {said}");
     said
+}
+
+/// The one value of a query, which must raise no error.
+pub fn value(session: &mut Session, sql: &str) -> String {
+    well(session, sql).lines().nth(2).expect("a row").trim().to_owned()
+}
+
+/// The database that these tests replicate.
+pub fn store(engine: &Engine) -> Arc<Database> {
+    Arc::clone(&engine.database("shop").expect("it is there").store)
+}
+
+/// What the primary has hardened goes to the secondary, and is redone there.
+pub fn ship(primary: &Engine, secondary: &Engine, epoch: u64) {
+    let (from, to) = (store(primary), store(secondary));
+    let appended = to.log().expect("a copy has a log").appended();
+    let mut scanner = from.log().expect("so has the primary").scan(appended).expect("it reaches there");
+    while let Some(block) = scanner.next().expect("it can be read") {
+        to.receive(Epoch(epoch), block.bytes).expect("it follows");
+    }
+    let end = to.harden().expect("it is written");
+    to.apply_up_to(end).expect("it is redone");
+    assert!(to.wait_applied(end, Duration::from_secs(60)));
 }
 
 /// A session of sa in master.
