@@ -361,6 +361,7 @@ fn query(
     let mut rows = 0;
     state.root.open(cx)?;
     while rows < limit && state.root.next(cx)? {
+        cx.tick()?;
         rows += 1;
         state.row.resize(output.len(), Value::Null);
         for (v, s) in state.row.iter_mut().zip(output) {
@@ -376,6 +377,7 @@ fn assign(state: &mut State, root: &Node, targets: &[(usize, Code)], cx: &mut Cx
     let mut rows = 0;
     state.root.open(cx)?;
     while rows < limit && state.root.next(cx)? {
+        cx.tick()?;
         rows += 1;
         for (variable, code) in targets {
             let value = code.eval(cx)?;

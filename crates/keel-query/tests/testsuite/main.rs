@@ -1,5 +1,6 @@
 //! What the crate does, seen from outside, in one program: a program for each file would link the whole planner anew each time.
 
+mod cancel;
 mod common;
 mod golden;
 mod joins;

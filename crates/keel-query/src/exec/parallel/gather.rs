@@ -149,6 +149,7 @@ impl Operator for GatherOp {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         loop {
             if self.next_of_batch(cx) || (self.receive(cx)? && self.next_of_batch(cx)) {
+                cx.tick()?;
                 return Ok(true);
             }
             if self.ended {
