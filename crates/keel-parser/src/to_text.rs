@@ -243,6 +243,7 @@ impl Writer {
             | ExprKind::Like { .. }
             | ExprKind::InList { .. }
             | ExprKind::ColumnUpdated(_)
+            | ExprKind::RegexpLike(_)
             | ExprKind::FullText { .. } => self.condition(kind),
             _ => self.function_like(kind),
         }
@@ -339,6 +340,14 @@ impl Writer {
             ExprKind::ColumnUpdated(column) => {
                 self.put("update(");
                 self.ident(column);
+                self.put(")");
+            }
+            ExprKind::RegexpLike(args) => {
+                self.put("regexp_like(");
+                for (i, arg) in args.iter().enumerate() {
+                    self.put(if i > 0 { "," } else { "" });
+                    self.expr(arg, 0);
+                }
                 self.put(")");
             }
             ExprKind::FullText { contains, columns, table, search, language } => {

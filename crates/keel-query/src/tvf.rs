@@ -1,4 +1,6 @@
-//! Built-in table-valued functions: STRING_SPLIT, GENERATE_SERIES and, by name, OPENJSON.
+//! Built-in table-valued functions: STRING_SPLIT, GENERATE_SERIES, those of regular expressions and, by name, OPENJSON.
+
+mod regexp;
 
 use crate::context::ExecCtx;
 use crate::errors::{self, Result};
@@ -32,6 +34,8 @@ pub fn builtin(name: &str, args: &[Expr]) -> Option<Arc<dyn VirtualTable>> {
             let ty = series_type(first.unwrap_or(SqlType::Int), args);
             Some(Arc::new(GenerateSeries { columns: vec![VirtualColumn::new("value", ty)] }))
         }
+        "REGEXP_MATCHES" => Some(regexp::matches(args)),
+        "REGEXP_SPLIT_TO_TABLE" => Some(regexp::split(args)),
         "OPENJSON" => Some(crate::openjson::members()),
         _ => None,
     }
@@ -41,8 +45,7 @@ pub fn builtin(name: &str, args: &[Expr]) -> Option<Arc<dyn VirtualTable>> {
 pub fn check_arguments(name: &str, args: &[Expr]) -> Result<()> {
     let lower = name.to_ascii_lowercase();
     let limits = match lower.as_str() {
-        "string_split" => 2..=3,
-        "generate_series" => 2..=3,
+        "string_split" | "generate_series" | "regexp_matches" | "regexp_split_to_table" => 2..=3,
         _ => return Ok(()),
     };
     if args.len() < *limits.start() {
@@ -51,7 +54,11 @@ pub fn check_arguments(name: &str, args: &[Expr]) -> Result<()> {
     if args.len() > *limits.end() {
         return Err(errors::too_many_arguments(&lower, 3));
     }
-    if lower == "string_split" { check_ordinal(args.get(2)) } else { check_series(args) }
+    match lower.as_str() {
+        "string_split" => check_ordinal(args.get(2)),
+        "generate_series" => check_series(args),
+        _ => regexp::check(&lower, args),
+    }
 }
 
 /// Whether positions are wanted has to be known when the columns are: 0, 1 or NULL.

@@ -215,6 +215,8 @@ pub enum ExprKind {
     Exists(Box<Query>),
     /// `UPDATE(column)` in a trigger.
     ColumnUpdated(Ident),
+    /// `REGEXP_LIKE(text, pattern [, flags])`
+    RegexpLike(Vec<Expr>),
     /// `CONTAINS(…)`, `FREETEXT(…)`
     FullText {
         contains: bool,
@@ -269,7 +271,7 @@ impl Expr {
             }
             K::Trim { chars, operand, .. } => std::iter::once(&**operand).chain(chars.as_deref()).collect(),
             K::Function(call) => call.children(),
-            K::Coalesce(list) | K::Logical { terms: list, .. } => list.iter().collect(),
+            K::Coalesce(list) | K::Logical { terms: list, .. } | K::RegexpLike(list) => list.iter().collect(),
             K::StaticMethod { args, .. } => args.iter().flatten().collect(),
             K::Method { target, args, .. } | K::Mutated { target, args, .. } => {
                 std::iter::once(&**target).chain(args).collect()
@@ -308,6 +310,7 @@ impl Expr {
                 | ExprKind::InQuery { .. }
                 | ExprKind::Exists(_)
                 | ExprKind::ColumnUpdated(_)
+                | ExprKind::RegexpLike(_)
                 | ExprKind::FullText { .. }
         )
     }
@@ -334,9 +337,9 @@ pub struct FunctionCall {
     pub niladic: bool,
     /// Inside `{fn …}`: names and semantics are ODBC's.
     pub odbc: bool,
-    /// `WITHIN GROUP (ORDER BY …)`
+    /// `WITHIN GROUP (ORDER BY …)`, and the ORDER BY inside of JSON_ARRAYAGG.
     pub within_group: Option<Vec<OrderItem>>,
-    /// `NULL ON NULL` (true) or `ABSENT ON NULL` (false) of the JSON constructors.
+    /// `NULL ON NULL` (true) or `ABSENT ON NULL` (false) of the JSON constructors and aggregates.
     pub null_on_null: Option<bool>,
     /// `IGNORE NULLS` (true) or `RESPECT NULLS` (false).
     pub ignore_nulls: Option<bool>,

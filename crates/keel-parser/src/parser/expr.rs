@@ -298,6 +298,7 @@ impl Parser<'_> {
     fn primary(&mut self, allow: bool) -> Result<Expr> {
         match self.tok() {
             Tok::LParen => self.parenthesis(allow),
+            Tok::Word if allow && self.at_regexp_like() => self.regexp_like(),
             Tok::Word | Tok::Quoted => self.name_or_call(),
             Tok::Kw(_) => self.keyword_primary(allow),
             _ => self.small_primary(),

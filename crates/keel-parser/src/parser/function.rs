@@ -16,6 +16,9 @@ impl Parser<'_> {
         {
             return self.nested(special);
         }
+        if self.at_regexp_like() {
+            return Err(self.error(156, "Incorrect syntax near the keyword 'REGEXP_LIKE'.".to_owned()));
+        }
         let name = self.take_ident();
         self.call_of(ObjectName::simple(name), start)
     }
@@ -54,6 +57,9 @@ impl Parser<'_> {
             } else {
                 self.nested(|p| p.function_args())?
             };
+            if call.name.name.is("JSON_ARRAYAGG") && self.at_kw(Kw::ORDER) {
+                call.within_group = Some(self.order_by()?);
+            }
             call.null_on_null = self.null_on_null();
         }
         self.expect(Tok::RParen)?;
@@ -85,7 +91,7 @@ impl Parser<'_> {
         Some(null)
     }
 
-    /// Arguments of any function; `'key': value` of JSON_OBJECT counts as two, and so do ODBC's `EXTRACT(part FROM date)` and
+    /// Arguments of any function; `'key': value` of JSON_OBJECT and JSON_OBJECTAGG counts as two, and so do ODBC's `EXTRACT(part FROM date)` and
     /// `POSITION(text IN text)`.
     #[inline(never)]
     fn function_args(&mut self) -> Result<Vec<Expr>> {

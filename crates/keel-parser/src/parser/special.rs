@@ -175,6 +175,22 @@ impl<'a> Parser<'a> {
         Ok(Expr { kind: ExprKind::ColumnUpdated(column), span: self.since(start) })
     }
 
+    pub(super) fn at_regexp_like(&self) -> bool {
+        self.at_word("REGEXP_LIKE") && self.tok_ahead(1) == Tok::LParen
+    }
+
+    /// `REGEXP_LIKE(text, pattern [, flags])`: a condition, though it looks like a function.
+    #[inline(never)]
+    pub(super) fn regexp_like(&mut self) -> Result<Expr> {
+        let start = self.span();
+        self.bump();
+        let args = self.parenthesized(|p| {
+            let args = p.nested(|p| p.list(Self::expr))?;
+            if (2..=3).contains(&args.len()) { Ok(args) } else { Err(p.unexpected()) }
+        })?;
+        Ok(Expr { kind: ExprKind::RegexpLike(args), span: self.since(start) })
+    }
+
     /// A column name with its qualifier.
     #[inline(never)]
     pub(super) fn column_ref(&mut self) -> Result<ColumnRef> {

@@ -157,6 +157,7 @@ impl Binder<'_> {
             }
             K::Exists(q) => self.exists(q, cx),
             K::ColumnUpdated(name) => self.column_updated(name),
+            K::RegexpLike(args) => self.regexp_like(args, cx),
             K::FullText { contains, columns, table, search, language } => {
                 let (table, language) = (table.as_deref(), language.as_deref());
                 let predicate = FullTextPredicate { contains: *contains, columns, table, search, language };
@@ -234,6 +235,11 @@ impl Binder<'_> {
         // The session knows what the trigger's statement assigned.
         let name = self.literal(&ast::Literal::String { value: name.text.clone(), national: true });
         let call = self.session_call("UPDATE()", vec![name])?;
+        Ok(Expr::compare(CmpOp::Eq, call, Expr::constant(Value::Bit(true), SqlType::Bit)))
+    }
+
+    fn regexp_like(&mut self, args: &[ast::Expr], cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let call = self.call_builtin("REGEXP_LIKE", &args.iter().collect::<Vec<_>>(), cx)?;
         Ok(Expr::compare(CmpOp::Eq, call, Expr::constant(Value::Bit(true), SqlType::Bit)))
     }
 

@@ -585,7 +585,7 @@ impl Binder<'_> {
             aggs.push(Aggregate {
                 slot,
                 func,
-                arg: Some(case),
+                arg: Some(super::function::prepare_argument(func, ty, case)),
                 separator: None,
                 order: vec![],
                 distinct: false,

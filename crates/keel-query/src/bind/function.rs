@@ -20,6 +20,7 @@ pub fn aggregate_function(name: &str) -> Option<AggFunc> {
         "COUNT" | "COUNT_BIG" => AggFunc::Count,
         "SUM" => AggFunc::Sum,
         "AVG" => AggFunc::Avg,
+        "PRODUCT" => AggFunc::Product,
         "MIN" => AggFunc::Min,
         "MAX" => AggFunc::Max,
         "STDEV" => AggFunc::StDev,
@@ -41,6 +42,7 @@ pub fn aggregate_type(func: AggFunc, arg: Option<SqlType>) -> Result<SqlType> {
     let name = match func {
         AggFunc::Sum => "sum",
         AggFunc::Avg => "avg",
+        AggFunc::Product => "product",
         AggFunc::StDev => "stdev",
         AggFunc::StDevP => "stdevp",
         AggFunc::Var => "var",
@@ -66,13 +68,17 @@ pub fn aggregate_type(func: AggFunc, arg: Option<SqlType>) -> Result<SqlType> {
             }
             ty
         }
-        AggFunc::Sum | AggFunc::Avg => match ty {
+        AggFunc::Sum | AggFunc::Avg | AggFunc::Product => match ty {
             SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => SqlType::Int,
             SqlType::BigInt => SqlType::BigInt,
             SqlType::Money | SqlType::SmallMoney => SqlType::Money,
             SqlType::Real | SqlType::Float => SqlType::Float,
             SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
-                let scale = if func == AggFunc::Avg { scale.max(6) } else { scale };
+                let scale = match func {
+                    AggFunc::Avg => scale.max(6),
+                    AggFunc::Product if scale > 0 => 6,
+                    _ => scale,
+                };
                 SqlType::Decimal { precision: 38, scale }
             }
             _ => return Err(promote::invalid_operand(ty, name)),
@@ -147,6 +153,9 @@ impl Binder<'_> {
         }
         if matches!(name.as_str(), "JSON_OBJECT" | "JSON_ARRAY") {
             return self.json_constructor(&name, call, cx);
+        }
+        if matches!(name.as_str(), "JSON_OBJECTAGG" | "JSON_ARRAYAGG") {
+            return self.json_aggregate(&name, call, cx);
         }
         if name == "IDENTITY" {
             return Err(errors::identity_without_into());
@@ -254,24 +263,8 @@ impl Binder<'_> {
         call: &ast::FunctionCall,
         cx: &mut ExprCx<'_, '_>,
     ) -> Result<Expr> {
-        if cx.in_aggregate {
-            return Err(errors::aggregate_over_aggregate());
-        }
-        if cx.collect.is_none() && self.around.is_empty() {
-            return Err(misplaced_aggregate(cx.clause));
-        }
         let func = if call.star { AggFunc::CountStar } else { func };
-        cx.in_aggregate = true;
-        let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>();
-        let order = call
-            .within_group
-            .iter()
-            .flatten()
-            .map(|item| Ok(SortKey { expr: self.value(&item.expr, cx)?, descending: item.descending }));
-        let order = order.collect::<Result<Vec<SortKey>>>();
-        cx.in_aggregate = false;
-        let order = order?;
-        let mut args = args?;
+        let (mut args, order) = self.aggregate_arguments(call, cx)?;
         check_arguments(name, func, &args)?;
         if matches!(func, AggFunc::PercentileCont | AggFunc::PercentileDisc) {
             // What is ordered is what is aggregated; the fraction goes where a separator would.
@@ -306,7 +299,36 @@ impl Binder<'_> {
         if let Some(a) = arg.as_ref().filter(|a| a.ty.is_string()) {
             self.collate_like(slot, a);
         }
-        let aggregate = Aggregate { slot, func, arg, separator, order, distinct, ty };
+        self.collected(Aggregate { slot, func, arg, separator, order, distinct, ty }, cx)
+    }
+
+    /// What an aggregate is made of, and the order that it has inside of it. Aggregates in aggregates are refused, and those
+    /// where no groups are.
+    pub(super) fn aggregate_arguments(
+        &mut self,
+        call: &ast::FunctionCall,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<(Vec<Expr>, Vec<SortKey>)> {
+        if cx.in_aggregate {
+            return Err(errors::aggregate_over_aggregate());
+        }
+        if cx.collect.is_none() && self.around.is_empty() {
+            return Err(misplaced_aggregate(cx.clause));
+        }
+        cx.in_aggregate = true;
+        let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>();
+        let order = call
+            .within_group
+            .iter()
+            .flatten()
+            .map(|item| Ok(SortKey { expr: self.value(&item.expr, cx)?, descending: item.descending }));
+        let order = order.collect::<Result<Vec<SortKey>>>();
+        cx.in_aggregate = false;
+        Ok((args?, order?))
+    }
+
+    /// Gives an aggregate to the query it belongs to; what reads its result.
+    pub(super) fn collected(&mut self, aggregate: Aggregate, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
         let aggs = match (self.owner_around(&aggregate), cx.collect.as_mut()) {
             (Some(around), _) => &mut self.around[around].aggs,
             (None, Some(collect)) => &mut collect.aggs,
@@ -482,8 +504,9 @@ pub(super) fn refuse_null(name: &str, func: AggFunc, arg: Option<&Expr>) -> Resu
 }
 
 /// Brings an aggregate's argument to the type it is accumulated in.
-fn prepare_argument(func: AggFunc, ty: SqlType, arg: Expr) -> Expr {
+pub(super) fn prepare_argument(func: AggFunc, ty: SqlType, arg: Expr) -> Expr {
     match func {
+        AggFunc::Product => cast_to(arg, ty),
         AggFunc::StDev | AggFunc::StDevP | AggFunc::Var | AggFunc::VarP | AggFunc::PercentileCont => {
             cast_to(arg, SqlType::Float)
         }

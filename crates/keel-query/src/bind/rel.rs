@@ -129,6 +129,8 @@ pub enum AggFunc {
     Sum,
     /// AVG
     Avg,
+    /// PRODUCT
+    Product,
     /// MIN
     Min,
     /// MAX

@@ -163,6 +163,9 @@ impl Binder<'_> {
                 super::function::refuse_null(name, f, args.first())?;
                 let ty = super::function::aggregate_type(f, args.first().map(|a| a.ty))?;
                 let ty = if name == "COUNT_BIG" { SqlType::BigInt } else { ty };
+                if let Some(arg) = args.first_mut() {
+                    *arg = super::function::prepare_argument(f, ty, arg.clone());
+                }
                 (ty, true)
             }
         })

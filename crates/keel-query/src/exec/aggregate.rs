@@ -10,7 +10,9 @@ use crate::bind::rel::AggFunc;
 use crate::errors::{self, Result};
 use crate::work::{LEVEL_MAX, Partitions, RunReader, partition_of};
 use hashbrown::HashSet;
+use keel_types::arith;
 use keel_types::compare::order;
+use keel_types::ty::promote::BinaryOp;
 use keel_types::{Decimal, Length, SqlType, Value, key};
 use std::sync::Arc;
 
@@ -28,7 +30,7 @@ pub enum Acc {
     Exact(i128, i64),
     /// SUM and AVG of floats.
     Float(f64, i64),
-    /// MIN, MAX, any value.
+    /// MIN, MAX, PRODUCT, any value.
     Value(Value),
     /// Variance: count, mean, sum of squared distances.
     Moments(i64, f64, f64),
@@ -56,7 +58,7 @@ impl Acc {
             AggFunc::CountStar | AggFunc::Count | AggFunc::ApproxCountDistinct => Acc::Count(0),
             AggFunc::Sum | AggFunc::Avg if call.ty == SqlType::Float => Acc::Float(0.0, 0),
             AggFunc::Sum | AggFunc::Avg => Acc::Exact(0, 0),
-            AggFunc::Min | AggFunc::Max | AggFunc::Any => Acc::Value(Value::Null),
+            AggFunc::Min | AggFunc::Max | AggFunc::Product | AggFunc::Any => Acc::Value(Value::Null),
             AggFunc::StDev | AggFunc::StDevP | AggFunc::Var | AggFunc::VarP => Acc::Moments(0, 0.0, 0.0),
             AggFunc::StringAgg => Acc::Strings(Vec::new(), Value::Null),
             AggFunc::ChecksumAgg => Acc::Checksum(None),
@@ -181,6 +183,10 @@ impl Acc {
                     *sum += f;
                 }
                 *n += 1;
+            }
+            Acc::Value(product) if call.func == AggFunc::Product && !product.is_null() => {
+                // The operator's result is of the type that it multiplies.
+                *product = arith::resolve(BinaryOp::Multiply, call.ty, call.ty)?.apply(product, &value)?;
             }
             Acc::Value(best) => {
                 let better = match call.func {

@@ -31,6 +31,8 @@ mod parse_text;
 mod passphrase;
 mod patterns;
 mod rand;
+pub mod regexp;
+mod similarity;
 mod string;
 mod string_more;
 mod zones;
@@ -256,6 +258,8 @@ pub fn all() -> impl Iterator<Item = &'static FunctionDef> {
         string::FUNCTIONS,
         string_more::FUNCTIONS,
         patterns::FUNCTIONS,
+        regexp::FUNCTIONS,
+        similarity::FUNCTIONS,
         date::FUNCTIONS,
         math::FUNCTIONS,
         logic::FUNCTIONS,

@@ -32,6 +32,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("STRING_ESCAPE", 2, 2, resolve_string_escape),
     FunctionDef::new("TRANSLATE", 3, 3, resolve_translate),
+    FunctionDef::new("UNISTR", 1, 2, resolve_unistr),
     FunctionDef::new("SOUNDEX", 1, 1, |r| {
         Ok(Call::new(SqlType::VarChar(Length::Limited(4)), vec![r.text(0)?], |_, _, a| {
             Ok(Value::Str(soundex(str_at(a, 0))))
@@ -142,6 +143,45 @@ fn fixed(f: f64, decimals: usize) -> String {
     match crate::Decimal::from_f64(f, decimals as u8) {
         Some(d) => d.to_string(),
         None => format!("{f:.decimals$}"),
+    }
+}
+
+fn resolve_unistr(r: &Request<'_>) -> Result<Call> {
+    let mut params = vec![r.text(0)?];
+    params.extend(r.has(1).then_some(SqlType::NVarChar(Length::Limited(1))));
+    let result = variable_like(params[0], params[0].is_national(), None);
+    Ok(Call::new(result, params, unistr).in_collation(r.collation))
+}
+
+/// `\xxxx` is a unit of UTF-16, `\+xxxxxx` a character, the escape itself written twice. What is none of these stays.
+fn unistr(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
+    let escape = args.get(1).map_or(Some('\\'), |_| str_at(args, 1).chars().next());
+    let mut units = Vec::new();
+    let mut rest = str_at(args, 0);
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        let is_escape = Some(c) == escape;
+        if is_escape && rest.starts_with(c) {
+            rest = &rest[c.len_utf8()..];
+        } else if let Some((found, length)) = is_escape.then(|| code_point(rest)).flatten() {
+            units.extend_from_slice(&found);
+            rest = &rest[length..];
+            continue;
+        }
+        units.extend_from_slice(c.encode_utf16(&mut [0; 2]));
+    }
+    Ok(Value::str(String::from_utf16_lossy(&units)))
+}
+
+/// The units of UTF-16 that the digits behind an escape stand for, and how many bytes they take.
+fn code_point(text: &str) -> Option<(Vec<u16>, usize)> {
+    let hex = |digits: Option<&str>| u32::from_str_radix(digits.filter(|d| !d.starts_with('+'))?, 16).ok();
+    match text.strip_prefix('+') {
+        None => Some((vec![hex(text.get(..4))? as u16], 4)),
+        Some(text) => {
+            let c = char::from_u32(hex(text.get(..6))?)?;
+            Some((c.encode_utf16(&mut [0; 2]).to_vec(), 7))
+        }
     }
 }
 

@@ -109,7 +109,13 @@ impl Binder<'_> {
             ExprKind::Builtin(b, _) => {
                 matches!(
                     &*b.name,
-                    "JSON_QUERY" | "JSON_OBJECT" | "JSON_ARRAY" | "JSON_MODIFY" | "JSON_MODIFY JSON"
+                    "JSON_QUERY"
+                        | "JSON_OBJECT"
+                        | "JSON_ARRAY"
+                        | "JSON_OBJECTAGG"
+                        | "JSON_ARRAYAGG"
+                        | "JSON_MODIFY"
+                        | "JSON_MODIFY JSON"
                 )
             }
             _ => false,
