@@ -183,8 +183,8 @@ fn translated(pattern: &str) -> String {
         let taken = match c {
             '\\' => escape(after, in_class, &mut out),
             '[' if in_class => {
-                let named = after.starts_with(':').then(|| after.find(":]")).flatten();
-                let (text, length) = named.map_or(("\\[", 0), |end| (&rest[..end + 3], end + 2));
+                let named = after.strip_prefix(':').and_then(|name| name.find(":]"));
+                let (text, length) = named.map_or(("\\[", 0), |end| (&rest[..end + 4], end + 3));
                 out.push_str(text);
                 length
             }
@@ -409,4 +409,64 @@ fn cut(text: &mut String, ty: SqlType) {
     };
     let end = text.chars().take_while(fits).map(char::len_utf8).sum();
     text.truncate(end);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collation::Collation;
+    use crate::functions::{Arg, lookup};
+    use proptest::prelude::*;
+
+    struct Nobody;
+
+    impl FnCtx for Nobody {
+        fn now_utc(&self) -> i64 {
+            0
+        }
+        fn now_local(&self) -> i64 {
+            0
+        }
+        fn rand(&self, _: Option<i64>) -> f64 {
+            0.0
+        }
+    }
+
+    fn call(name: &str, args: &[Value]) -> Result<Value> {
+        let ty = |v: &Value| match v {
+            Value::Int(_) => SqlType::Int,
+            _ => SqlType::NVarChar(Length::Limited(100)),
+        };
+        let types: Vec<_> = args.iter().map(|v| Arg { ty: ty(v), constant: None }).collect();
+        let function = lookup(name).expect("it is in the table");
+        function.resolve(&types, Collation::default())?.eval(&Nobody, args)
+    }
+
+    proptest! {
+        /// Patterns of all kinds, most of them wrong, end in a result or an error; what is replaced by itself stays.
+        #[test]
+        fn whatever_the_pattern(
+            pattern in r"([a-c\[\]()|*+?{},^$.:\\&~\-0-9QEdDwWsSbBpLéx😀]|\[:alpha:\]){0,12}",
+            text in "[a-cé😀 \n0-9]{0,12}",
+            start in 1..14i64,
+            occurrence in 1..4i64,
+        ) {
+            let (text, pattern) = (Value::str(text), Value::str(pattern));
+            let (start, occurrence) = (Value::Int(start), Value::Int(occurrence));
+            let all = [text.clone(), pattern.clone(), start.clone(), occurrence.clone()];
+            let count = call("REGEXP_COUNT", &all[..3]);
+            let at = call("REGEXP_INSTR", &all);
+            let part = call("REGEXP_SUBSTR", &all);
+            let same = call("REGEXP_REPLACE", &[text.clone(), Value::str(format!("({})", pattern.as_str().unwrap_or_default())), Value::str("\\1")]);
+            if let (Ok(count), Ok(at), Ok(part)) = (&count, &at, &part) {
+                let reaches = count.as_int() >= occurrence.as_int();
+                prop_assert_eq!(at.as_int() > Some(0), reaches);
+                prop_assert_eq!(!part.is_null(), reaches);
+            }
+            prop_assert_eq!(count.is_ok(), at.is_ok());
+            if let Ok(same) = same {
+                prop_assert_eq!(same.as_str(), text.as_str());
+            }
+        }
+    }
 }
