@@ -140,6 +140,8 @@ pub(crate) static CONFIGURATIONS: &[Configuration] = &[
     switch(37, "DOP_FEEDBACK", false),
     off(38, "LEDGER_DIGEST_STORAGE_ENDPOINT", Domain::Text),
     switch(39, "FORCE_SHOWPLAN_RUNTIME_PARAMETER_COLLECTION", false),
+    // Of the product's next version, whose number for it could not be looked up; its functions are there without it.
+    switch(48, "PREVIEW_FEATURES", false),
 ];
 
 impl Configuration {
