@@ -91,7 +91,7 @@ impl Txns<'_> {
 
 /// One activation of a program.
 pub struct Frame {
-    /// Scalar variables. Those that grow are behind while an instruction runs that reads others ([`Frame::settle`]).
+    /// Scalar variables. Those that grow are behind while an instruction runs that reads none of them.
     pub vars: Vec<Value>,
     growing: Growing,
     /// Table variables, made when first used.
