@@ -41,6 +41,7 @@ pub mod errors;
 pub mod exec;
 pub mod expr;
 pub mod full_text;
+pub mod growing;
 pub mod mask;
 pub mod memory;
 pub mod meta;

@@ -14,13 +14,14 @@ use crate::bind::{ArcTable, Binder, Scope, Source, SourceColumn, parse_error};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::errors::{self, Error, Result};
 use crate::exec::Operator;
+use crate::exec::access::last_column;
 use crate::exec::cx::Cx;
 use crate::expr::compile::{Code, Compiler, Pred};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::policy::PredicateKind;
 use crate::usage::Sums;
 use keel_base::waits::lock_waits;
-use keel_store::row::{self, PatchBuilder, Row, RowBuilder, patch};
+use keel_store::row::{PatchBuilder, Row, RowBuilder, patch};
 use keel_types::collation::pages;
 use keel_types::key::{self, KeyColumn};
 use keel_types::{Length, SqlType, Value, cast, column};
@@ -507,8 +508,7 @@ impl Target {
         if index.filter.is_some() && index.def.unique {
             // The row may be outside, and another one inside under the same key.
             let entry = txn.get_latest(index.def.tree, key).map_err(|e| self.storage_error(cx, &e))?;
-            let is_own = |entry: &[u8]| row::column(entry, row::count(entry) - 1) == Some(clustered);
-            if !entry.is_some_and(|entry| is_own(&entry)) {
+            if !entry.is_some_and(|entry| last_column(&entry) == clustered) {
                 return Ok(false);
             }
         }

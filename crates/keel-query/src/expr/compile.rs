@@ -12,6 +12,7 @@ use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
 use crate::exec::node::Decode;
 use crate::exec::subquery::{self, Asked};
+use crate::growing::joined;
 use keel_types::arith;
 use keel_types::cast::{self, Cast};
 use keel_types::collation::like::Pattern;
@@ -99,6 +100,42 @@ impl Pred {
     }
 }
 
+/// A compiled value on its way to a variable.
+pub enum Formula {
+    /// Whatever it is.
+    Value(Code),
+    /// What the variable has and these, one after the other, of its type: NULL when one of them is.
+    Append {
+        /// The variable, which is the one that is assigned to or not.
+        variable: usize,
+        /// What is added.
+        more: Vec<Code>,
+    },
+}
+
+impl Formula {
+    /// The value now.
+    #[inline]
+    pub fn eval(&self, cx: &mut Cx<'_>) -> Result<Value> {
+        match self {
+            Formula::Value(code) => code.eval(cx),
+            Formula::Append { variable, more } => Ok(match pieces(more, cx)? {
+                Some(more) => joined(&cx.vars[*variable], &more),
+                None => Value::Null,
+            }),
+        }
+    }
+}
+
+/// All of these values; `None` when one is NULL.
+pub(crate) fn pieces(more: &[Code], cx: &mut Cx<'_>) -> Result<Option<smallvec::SmallVec<[Value; 2]>>> {
+    let mut all = smallvec::SmallVec::new();
+    for code in more {
+        all.push(code.eval(cx)?);
+    }
+    Ok((!all.iter().any(Value::is_null)).then_some(all))
+}
+
 /// Plans the subqueries met while compiling expressions.
 pub trait SubqueryPlanner {
     /// Plans it for the expression that keeps what this returns.
@@ -162,6 +199,26 @@ impl Compiler<'_> {
     /// Compiles several values.
     pub fn values<'e>(&mut self, list: impl IntoIterator<Item = &'e Expr>) -> Result<Vec<Code>> {
         list.into_iter().map(|e| self.value(e)).collect()
+    }
+
+    /// Compiles a value on its way to a variable: `@v + a + b` in a type without a limit is not added up step by step.
+    pub fn formula(&mut self, e: &Expr) -> Result<Formula> {
+        let (mut first, mut added) = (e, Vec::new());
+        while let ExprKind::Arith(ArithOp::Add, a, b) = &first.kind
+            && is_unlimited(e.ty)
+            && first.ty == e.ty
+            && a.ty == e.ty
+        {
+            added.push((b, arith::resolve(library_op(ArithOp::Add), a.ty, b.ty)?.right));
+            first = a;
+        }
+        let ExprKind::Var(variable) = first.kind else { return Ok(Formula::Value(self.value(e)?)) };
+        if added.is_empty() {
+            return Ok(Formula::Value(self.value(e)?));
+        }
+        self.subqueries.note_variable(variable);
+        let more = added.into_iter().rev().map(|(b, cast)| Ok(convert(self.value(b)?, cast)));
+        Ok(Formula::Append { variable, more: more.collect::<Result<_>>()? })
     }
 
     /// Compiles a value.
@@ -537,6 +594,12 @@ impl Compiler<'_> {
 /// A routine of the type library over converted operands, with its result type.
 #[derive(Clone, Copy)]
 struct Operation(fn(&Value, &Value, SqlType) -> Result<Value>, SqlType);
+
+/// Whether values of a type are added to without a limit.
+fn is_unlimited(ty: SqlType) -> bool {
+    use keel_types::Length::Max;
+    matches!(ty, SqlType::VarChar(Max) | SqlType::NVarChar(Max) | SqlType::VarBinary(Max))
+}
 
 /// Applies an operand conversion; constants are converted at once.
 fn convert(code: Code, cast: Option<Cast>) -> Code {

@@ -12,7 +12,8 @@ use crate::context::ExecCtx;
 use crate::errors::Result;
 use crate::exec::cx::Cx;
 use crate::expr::Slot;
-use crate::expr::compile::{Code, Compiler, Pred};
+use crate::expr::compile::{Code, Compiler, Formula, Pred, pieces};
+use crate::growing::Growing;
 use crate::meta::{ColumnMeta, SourceColumn};
 use crate::scope::BindScope;
 use keel_parser::ast;
@@ -238,7 +239,8 @@ pub fn compile_dml(scope: &dyn BindScope, dml: Dml<'_>) -> Result<Plan> {
 
 /// A compiled value expression (SET @v = …, RETURN …, PRINT …, arguments of EXEC).
 pub struct CompiledExpr {
-    code: Code,
+    code: Formula,
+    reads: Vec<usize>,
     ty: SqlType,
     nullable: bool,
     slot_count: usize,
@@ -260,22 +262,48 @@ impl CompiledExpr {
     #[must_use]
     pub fn constant(&self) -> Option<&Value> {
         match &self.code {
-            Code::Const(v) => Some(v),
+            Formula::Value(Code::Const(v)) => Some(v),
             _ => None,
         }
+    }
+    /// The variables that it reads, by index.
+    #[must_use]
+    pub fn reads(&self) -> &[usize] {
+        &self.reads
     }
     /// Its value now.
     #[inline]
     pub fn eval(&self, ctx: &mut ExecCtx<'_>) -> Result<Value> {
         match &self.code {
-            Code::Const(v) => return Ok(v.clone()),
-            Code::Var(v) => return Ok(ctx.vars[*v].clone()),
+            Formula::Value(Code::Const(v)) => return Ok(v.clone()),
+            Formula::Value(Code::Var(v)) => return Ok(ctx.vars[*v].clone()),
             _ => {}
         }
+        self.within(ctx, |cx| self.code.eval(cx))
+    }
+    /// Whether it is what this variable has with something added that has nothing to do with it: [`CompiledExpr::append`].
+    #[inline]
+    #[must_use]
+    pub fn appends_to(&self, to: usize) -> bool {
+        // The variable itself is read once.
+        matches!(self.code, Formula::Append { variable, .. } if variable == to)
+            && self.reads.iter().filter(|v| **v == to).count() == 1
+    }
+    /// Adds to the variable of [`CompiledExpr::appends_to`], which is as it was when this fails.
+    pub fn append(&self, ctx: &mut ExecCtx<'_>, growing: &mut Growing) -> Result<()> {
+        let Formula::Append { variable, more } = &self.code else {
+            unreachable!("the caller has asked whether it appends")
+        };
+        let more = self.within(ctx, |cx| pieces(more, cx))?;
+        growing.append_or_null(ctx.vars, *variable, more.as_deref());
+        Ok(())
+    }
+    #[inline]
+    fn within<T>(&self, ctx: &mut ExecCtx<'_>, f: impl FnOnce(&mut Cx<'_>) -> Result<T>) -> Result<T> {
         if self.subplans.is_empty() {
             // Moving it costs as much as taking it apart.
             let mut cx = ManuallyDrop::new(Cx::new(ctx, Vec::new()));
-            let value = self.code.eval(&mut cx);
+            let value = f(&mut cx);
             cx.forget_once();
             if cx.is_touched() {
                 end(ManuallyDrop::into_inner(cx));
@@ -284,7 +312,7 @@ impl CompiledExpr {
         }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         cx.subqueries = subquery_states(&self.subplans, None);
-        let value = self.code.eval(&mut cx);
+        let value = f(&mut cx);
         end(cx);
         value
     }
@@ -300,11 +328,17 @@ fn end(mut cx: Cx<'_>) {
 /// A compiled condition (IF, WHILE).
 pub struct CompiledCondition {
     pred: Pred,
+    reads: Vec<usize>,
     slot_count: usize,
     subplans: Vec<SubPlan>,
 }
 
 impl CompiledCondition {
+    /// The variables that it reads, by index.
+    #[must_use]
+    pub fn reads(&self) -> &[usize] {
+        &self.reads
+    }
     /// Whether it is true now (unknown is false).
     pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.subplans.is_empty() {
@@ -335,11 +369,11 @@ pub fn compile_expr(scope: &dyn BindScope, e: &ast::Expr, ty: Option<SqlType>) -
     expr = binder.masks(&Rel::One).put_on(expr);
     binder.report_columns();
     let mut planner = Planner::new(&mut binder);
-    let code = Compiler { subqueries: &mut planner }.value(&expr)?;
-    let subplans = planner.subplans;
+    let code = Compiler { subqueries: &mut planner }.formula(&expr)?;
+    let (subplans, reads) = (planner.subplans, planner.variables);
     let ty = if expr.ty == SqlType::Null { SqlType::Int } else { expr.ty };
     let slot_count = if subplans.is_empty() { 0 } else { binder.slots.len() };
-    Ok(CompiledExpr { code, ty, nullable: expr.nullable, slot_count, subplans })
+    Ok(CompiledExpr { code, reads, ty, nullable: expr.nullable, slot_count, subplans })
 }
 
 /// Compiles a condition.
@@ -350,7 +384,7 @@ pub fn compile_condition(scope: &dyn BindScope, e: &ast::Expr) -> Result<Compile
     binder.report_columns();
     let mut planner = Planner::new(&mut binder);
     let pred = Compiler { subqueries: &mut planner }.condition(&expr)?;
-    let subplans = planner.subplans;
+    let (subplans, reads) = (planner.subplans, planner.variables);
     let slot_count = if subplans.is_empty() { 0 } else { binder.slots.len() };
-    Ok(CompiledCondition { pred, slot_count, subplans })
+    Ok(CompiledCondition { pred, reads, slot_count, subplans })
 }

@@ -13,6 +13,7 @@
 //! **Serial statements.** Expressions that only the session's thread can evaluate make the whole statement serial, as in the product;
 //! so do hints that lock. Why is told as the product does (`NonParallelPlanReason`).
 
+use super::run::Target;
 use super::shown::Shown;
 use super::xml::UNIT_COST;
 use super::{Planner, SubPlan};
@@ -22,7 +23,7 @@ use crate::exec::node::{Access, AggregateCall, AggregateNode, Bounds, HashJoinNo
 use crate::exec::parallel::GatherNode;
 use crate::exec::subquery::Asks;
 use crate::expr::Expr;
-use crate::expr::compile::{Code, Compiler};
+use crate::expr::compile::{Code, Compiler, Formula};
 use crate::scope::VariableInfo;
 use keel_base::DatabaseId;
 use keel_node::Isolation;
@@ -86,17 +87,26 @@ impl Planner<'_, '_> {
 
     /// Compiles what a statement assigns to variables, row by row on the session's thread. What else of it reads one of them, a condition
     /// or a subquery, sees each value that it is given on the way: all of that is one thread's work.
-    pub(crate) fn assignments(&mut self, targets: &[(VariableInfo, Expr)]) -> Result<Vec<(usize, Code)>> {
+    pub(crate) fn assignments(&mut self, targets: &[(VariableInfo, Expr)]) -> Result<Vec<Target>> {
         let mut compiled = Vec::with_capacity(targets.len());
+        let mut read = self.variables.clone();
         for (info, e) in targets {
             let known = self.variables.len();
-            compiled.push((info.index, Compiler { subqueries: self }.value(e)?));
+            let formula = Compiler { subqueries: self }.formula(e)?;
+            read.extend_from_slice(&self.variables[known..]);
+            compiled.push(Target { variable: info.index, formula, grows: false });
             if !e.has_subquery() {
                 self.variables.truncate(known);
             }
         }
         if targets.iter().any(|(info, _)| self.variables.contains(&info.index)) {
             self.serial.get_or_insert("CouldNotGenerateValidParallelPlan");
+        }
+        for at in 0..compiled.len() {
+            let to = compiled[at].variable;
+            let adds = matches!(compiled[at].formula, Formula::Append { variable, .. } if variable == to);
+            let once = read.iter().filter(|v| **v == to).count() == 1;
+            compiled[at].grows = adds && once && compiled.iter().filter(|t| t.variable == to).count() == 1;
         }
         Ok(compiled)
     }

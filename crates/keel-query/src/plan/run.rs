@@ -15,7 +15,8 @@ use crate::exec::io::IoCounters;
 use crate::exec::node::Node;
 use crate::exec::parallel::{ParallelPlan, Together};
 use crate::exec::{Operator, aggregate};
-use crate::expr::compile::Code;
+use crate::expr::compile::{Formula, pieces};
+use crate::growing::Growing;
 use crate::meta::ColumnMeta;
 use crate::parts::{PARTS, part_of_thread};
 use crossbeam_utils::CachePadded;
@@ -95,10 +96,18 @@ pub(crate) enum Body {
         /// Operators.
         root: Arc<Node>,
         /// Variables and values, in order.
-        targets: Vec<(usize, Code)>,
+        targets: Vec<Target>,
     },
     /// Changes data.
     Dml(Box<DmlPlan>),
+}
+
+/// A variable and what each row makes of it.
+pub(crate) struct Target {
+    pub(crate) variable: usize,
+    pub(crate) formula: Formula,
+    /// It adds to the variable, which nothing else of the statement looks at.
+    pub(crate) grows: bool,
 }
 
 /// Reusable state of one execution.
@@ -372,16 +381,39 @@ fn query(
     Ok(RunInfo { rows, identity: None })
 }
 
-fn assign(state: &mut State, root: &Node, targets: &[(usize, Code)], cx: &mut Cx<'_>) -> Result<RunInfo> {
+fn assign(state: &mut State, root: &Node, targets: &[Target], cx: &mut Cx<'_>) -> Result<RunInfo> {
+    let mut growing = Growing::default();
+    let run = assign_rows(state, root, targets, cx, &mut growing);
+    // Those of the rows before an error too.
+    growing.settle(cx.vars);
+    run
+}
+
+fn assign_rows(
+    state: &mut State,
+    root: &Node,
+    targets: &[Target],
+    cx: &mut Cx<'_>,
+    growing: &mut Growing,
+) -> Result<RunInfo> {
     let limit = rows_wanted(root, cx);
     let mut rows = 0;
     state.root.open(cx)?;
     while rows < limit && state.root.next(cx)? {
         cx.tick()?;
         rows += 1;
-        for (variable, code) in targets {
-            let value = code.eval(cx)?;
-            cx.vars[*variable] = value;
+        for Target { variable, formula, grows } in targets {
+            match formula {
+                // One row alone is as well copied.
+                Formula::Append { more, .. } if *grows && rows > 1 => {
+                    let more = pieces(more, cx)?;
+                    growing.append_or_null(cx.vars, *variable, more.as_deref());
+                }
+                formula => {
+                    let value = formula.eval(cx)?;
+                    cx.vars[*variable] = value;
+                }
+            }
         }
     }
     Ok(RunInfo { rows, identity: None })

@@ -340,6 +340,21 @@ impl Op {
     pub fn is_query(&self) -> bool {
         matches!(self, Op::Select { .. } | Op::Dml { .. } | Op::SelectInto(_))
     }
+
+    /// Whether it reads variables in expressions alone, which say what they read: what else grows may stay behind.
+    #[must_use]
+    #[inline]
+    pub fn reads_by_expression(&self) -> bool {
+        matches!(
+            self,
+            Op::Assign { .. }
+                | Op::JumpUnless { .. }
+                | Op::Jump { .. }
+                | Op::Fetch(_)
+                | Op::EnterTry { .. }
+                | Op::LeaveTry
+        )
+    }
 }
 
 /// A transaction name: known or in a variable.

@@ -52,6 +52,7 @@ use crate::session::scope::{FrameTables, Scope};
 use crate::session::txns::TxnSet;
 use crate::sink::{DoneInfo, DoneKind, ResultSink};
 use keel_parser::ast;
+use keel_query::growing::Growing;
 use keel_query::{ExecCtx, Transactions};
 use keel_types::datetime::language::Dates;
 use keel_types::error::Result;
@@ -90,8 +91,9 @@ impl Txns<'_> {
 
 /// One activation of a program.
 pub struct Frame {
-    /// Scalar variables.
+    /// Scalar variables. Those that grow are behind while an instruction runs that reads none of them.
     pub vars: Vec<Value>,
+    growing: Growing,
     /// Table variables, made when first used.
     pub tables: FrameTables,
     /// Cursor variables: ids of cursors.
@@ -119,6 +121,7 @@ impl Frame {
     pub fn new(program: &Program, level: u32) -> Frame {
         Frame {
             vars: vec![Value::Null; program.variables.len()],
+            growing: Growing::default(),
             tables: FrameTables::default(),
             cursors: vec![None; program.cursors.len()],
             borrowed_tables: 0,
@@ -130,7 +133,22 @@ impl Frame {
     }
     /// Sets a variable to a value that already has its type.
     pub fn set(&mut self, slot: Slot, value: Value) {
+        self.growing.forget(slot as usize);
         self.vars[slot as usize] = value;
+    }
+    /// Gives all variables their values.
+    #[inline]
+    fn settle(&mut self) {
+        if !self.growing.is_empty() {
+            self.growing.settle(&mut self.vars);
+        }
+    }
+    /// Gives these variables their values.
+    #[inline]
+    fn settle_read(&mut self, reads: &[usize]) {
+        if !self.growing.is_empty() {
+            self.growing.settle_read(&mut self.vars, reads);
+        }
     }
 }
 
@@ -222,6 +240,7 @@ impl<'a> Runner<'a> {
         let before = self.info.shared.current.enter(program);
         let watched = self.info.module_starting(program, &before);
         let outcome = self.interpret(program, frame);
+        frame.settle();
         self.info.module_completed(program, watched);
         self.info.shared.current.leave(before);
         if has_cursors {

@@ -3,7 +3,7 @@
 use super::{Frame, Halt, Handler, Next, Runner};
 use crate::engine::{DatabaseEntry, WAITFOR};
 use crate::errors;
-use crate::program::{CompiledCode, Op, Program, ProgramKind, SetOp, Unit};
+use crate::program::{CompiledCode, Op, Program, ProgramKind, SetOp, Slot, Unit};
 use crate::session::info::Info;
 use crate::session::options::Switches;
 use crate::sink::EnvChange;
@@ -39,6 +39,9 @@ impl Runner<'_> {
         if let Op::Statement(_) = op {
             self.info.settle()?;
         }
+        if !op.reads_by_expression() {
+            frame.settle();
+        }
         match op {
             Op::Jump { target, depth } => {
                 self.leave_handlers(frame, *depth);
@@ -61,8 +64,7 @@ impl Runner<'_> {
             Op::Return(value) => return self.return_op(program, frame, value.as_ref()),
             Op::Assign { slot, value } => {
                 self.info.begin_statement();
-                let value = self.eval(program, frame, value)?;
-                frame.set(*slot, value);
+                self.assign(program, frame, *slot, value)?;
                 self.succeed(1);
             }
             Op::Select { query, assigns } => self.select(program, frame, query, *assigns)?,
@@ -138,11 +140,31 @@ impl Runner<'_> {
         Ok(Next::Return(status))
     }
 
+    /// Gives a variable the value of an expression of its type.
+    fn assign(&mut self, program: &Arc<Program>, frame: &mut Frame, slot: Slot, unit: &Unit) -> Result<()> {
+        let compiled = self.unit(program, frame, unit)?;
+        let CompiledCode::Expr(e) = &compiled.code else {
+            unreachable!("an expression compiles to an expression")
+        };
+        if e.appends_to(slot as usize) {
+            let Frame { vars, growing, .. } = frame;
+            growing.settle_others(vars, e.reads(), slot as usize);
+            return e.append(&mut self.context(vars), growing);
+        }
+        frame.settle_read(e.reads());
+        let value = e.eval(&mut self.context(&mut frame.vars))?;
+        frame.set(slot, value);
+        Ok(())
+    }
+
     /// The value of an expression.
     pub(super) fn eval(&mut self, program: &Arc<Program>, frame: &mut Frame, unit: &Unit) -> Result<Value> {
         let compiled = self.unit(program, frame, unit)?;
         match &compiled.code {
-            CompiledCode::Expr(e) => e.eval(&mut self.context(&mut frame.vars)),
+            CompiledCode::Expr(e) => {
+                frame.settle_read(e.reads());
+                e.eval(&mut self.context(&mut frame.vars))
+            }
             _ => unreachable!("an expression compiles to an expression"),
         }
     }
@@ -156,7 +178,10 @@ impl Runner<'_> {
     ) -> Result<(Value, SqlType)> {
         let compiled = self.unit(program, frame, unit)?;
         match &compiled.code {
-            CompiledCode::Expr(e) => Ok((e.eval(&mut self.context(&mut frame.vars))?, e.ty())),
+            CompiledCode::Expr(e) => {
+                frame.settle_read(e.reads());
+                Ok((e.eval(&mut self.context(&mut frame.vars))?, e.ty()))
+            }
             _ => unreachable!("an expression compiles to an expression"),
         }
     }
@@ -164,7 +189,10 @@ impl Runner<'_> {
     fn test(&mut self, program: &Arc<Program>, frame: &mut Frame, unit: &Unit) -> Result<bool> {
         let compiled = self.unit(program, frame, unit)?;
         match &compiled.code {
-            CompiledCode::Condition(c) => c.test(&mut self.context(&mut frame.vars)),
+            CompiledCode::Condition(c) => {
+                frame.settle_read(c.reads());
+                c.test(&mut self.context(&mut frame.vars))
+            }
             _ => unreachable!("a condition compiles to a condition"),
         }
     }
