@@ -21,7 +21,7 @@ use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, tr
 use keel_tds::login::{Login, TDS_7_3, TDS_7_4};
 
 const GROUP: [u8; 16] = [7; 16];
-const SETTLE: Duration = Duration::from_secs(20);
+const SETTLE: Duration = Duration::from_secs(60);
 
 /// What a test says of the group.
 struct Said(Mutex<Vec<Standing>>);
@@ -145,7 +145,7 @@ fn connect_as(
 }
 
 fn connect_through(io: TcpStream, change: impl FnOnce(&mut Login)) -> Result<Client<TcpStream>, ClientError> {
-    io.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
+    io.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     let mut options = ConnectOptions {
         login: Login {
             tds_version: TDS_7_4,

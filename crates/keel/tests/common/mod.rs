@@ -8,6 +8,8 @@ pub mod ledger;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub const KEEL: &str = env!("CARGO_BIN_EXE_keel");
 pub const PASSWORD: &str = "Keel-Test-1";
@@ -23,6 +25,21 @@ pub struct Instance {
     /// More arguments of `keel serve`.
     more: Vec<String>,
     child: Option<Child>,
+}
+
+/// Nothing that a test waits for takes so long, on a slow and busy machine either.
+pub const LONG: Duration = Duration::from_secs(120);
+
+/// Looks until there is something, or nothing for too long.
+pub fn comes<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + LONG;
+    loop {
+        let found = look();
+        if found.is_some() || Instant::now() > deadline {
+            return found;
+        }
+        thread::park_timeout(Duration::from_millis(50));
+    }
 }
 
 /// A port for a server to listen on.
@@ -124,26 +141,19 @@ impl Instance {
     /// Asks until the answer is the wanted one.
     pub fn until(&self, query: &str, wanted: &str) {
         let mut last = String::new();
-        for _ in 0..150 {
+        let answers = comes(|| {
             last = self.value(query);
-            if last == wanted {
-                return;
-            }
-            // The pause is the server's: no client sleeps.
-            let _ = self.sql(&["-Q", "WAITFOR DELAY '00:00:00.100'"]);
+            (last == wanted).then_some(())
+        });
+        if answers.is_none() {
+            panic!("{} on {} stayed {last:?}, wanted {wanted:?}\n{}", query, self.name, self.log());
         }
-        panic!("{} on {} stayed {last:?}, wanted {wanted:?}\n{}", query, self.name, self.log());
     }
 
     /// Returns once the log says `text`: a view may show what happened before the log's line is written.
     pub fn logs(&self, text: &str) {
-        for _ in 0..150 {
-            if self.log().contains(text) {
-                return;
-            }
-            let _ = self.sql(&["-Q", "WAITFOR DELAY '00:00:00.100'"]);
-        }
-        panic!("{text:?} is not in the log of {}:\n{}", self.name, self.log());
+        let said = comes(|| self.log().contains(text).then_some(()));
+        assert!(said.is_some(), "{text:?} is not in the log of {}:\n{}", self.name, self.log());
     }
 
     pub fn log(&self) -> String {
