@@ -14,6 +14,10 @@ use std::time::{Duration, Instant};
 pub const KEEL: &str = env!("CARGO_BIN_EXE_keel");
 pub const PASSWORD: &str = "Keel-Test-1";
 
+/// A disk or a processor that everybody works on stands still for seconds at times: no reason to lead no more here. Who is to
+/// lose its role is killed, stopped or told to.
+const NEVER_UNFIT: &str = "health_disk_stall_ms = 0\nhealth_disk_stall_alone_ms = 0\nhealth_starved_ms = 0\n";
+
 /// One instance, killed if the test fails before it stops it.
 pub struct Instance {
     pub name: String,
@@ -56,7 +60,10 @@ impl Instance {
     pub fn with(dir: &Path, number: usize, more: &[String]) -> Instance {
         let name = format!("NODE{number}");
         let (ip, port, endpoint) = (format!("127.0.0.{number}"), free_port(), free_port());
-        let (data, more) = (dir.join(&name), more.to_vec());
+        let config = dir.join(format!("{name}.toml"));
+        std::fs::write(&config, NEVER_UNFIT).unwrap();
+        let (data, mut more) = (dir.join(&name), more.to_vec());
+        more.extend(["--config".to_owned(), config.display().to_string()]);
         let mut instance = Instance { data, name, ip, port, endpoint, more, child: None };
         instance.start();
         instance
