@@ -52,7 +52,7 @@ impl Fixture {
         login: impl FnOnce(&mut Login),
     ) -> Result<Client<TcpStream>, ClientError> {
         let io = TcpStream::connect(self.server.as_ref().unwrap().addresses()[0]).unwrap();
-        io.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        io.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut options = ConnectOptions {
             login: Login {
                 tds_version: TDS_7_4,
@@ -402,7 +402,7 @@ fn bare_login(f: &Fixture, version: u32) -> Vec<u8> {
     };
     let login = login.encode();
     let mut client = TcpStream::connect(f.server.as_ref().unwrap().addresses()[0]).unwrap();
-    client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let length = u16::try_from(8 + login.len()).unwrap().to_be_bytes();
     client.write_all(&[0x10, 1, length[0], length[1], 0, 0, 0, 0]).unwrap();
     client.write_all(&login).unwrap();
@@ -483,7 +483,7 @@ fn nonsense_hurts_nobody_else() {
     ];
     for bytes in floods {
         let mut socket = TcpStream::connect(address).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         socket.write_all(bytes).unwrap();
         socket.shutdown(std::net::Shutdown::Write).unwrap();
         // Closed, perhaps after an answer.

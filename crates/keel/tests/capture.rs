@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Instance, keel};
+use common::{Instance, comes, keel};
 use std::path::PathBuf;
 
 struct Group {
@@ -91,14 +91,8 @@ fn lsns_go_on_across_failovers() {
     write(&group.nodes[1], 101..=150);
     group.nodes[1].kill();
     let (one, three) = (&group.nodes[0], &group.nodes[2]);
-    let mut now = one;
-    for _ in 0..150 {
-        if let Some(node) = [one, three].into_iter().find(|n| n.value(primary).starts_with("PRIMARY")) {
-            now = node;
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(200));
-    }
+    let leads = || [one, three].into_iter().find(|n| n.value(primary).starts_with("PRIMARY"));
+    let now = comes(leads).unwrap_or_else(|| panic!("nobody took over:\n{}\n{}", one.log(), three.log()));
     write(now, 151..=200);
     now.until(TOLD, &ids(1..=200));
     let other = if std::ptr::eq(now, one) { three } else { one };

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Instance, KEEL, PASSWORD, cluster, free_port, keel};
+use common::{Instance, KEEL, PASSWORD, cluster, comes, free_port, keel};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -68,16 +68,12 @@ const APP: (&str, &str) = ("app", "App-Pass-1");
 
 /// How often the job has run, by the rows it leaves.
 fn runs(group: &Group, wanted: &str) {
-    for _ in 0..150 {
-        if group.ask(0, BOSS, "SELECT COUNT(*) FROM shop.dbo.t WHERE a >= 100") == wanted {
-            return;
-        }
-        // The pause is the server's: no client sleeps.
-        group.ask(0, BOSS, "WAITFOR DELAY '00:00:00.100'");
+    let rows = "SELECT COUNT(*) FROM shop.dbo.t WHERE a >= 100";
+    if comes(|| (group.ask(0, BOSS, rows) == wanted).then_some(())).is_none() {
+        let history =
+            group.ask(0, BOSS, "SELECT step_id, run_status, server, message FROM msdb.dbo.sysjobhistory");
+        panic!("the job has not run {wanted} times: {history}");
     }
-    let history =
-        group.ask(0, BOSS, "SELECT step_id, run_status, server, message FROM msdb.dbo.sysjobhistory");
-    panic!("the job has not run {wanted} times: {history}");
 }
 
 #[test]
@@ -126,17 +122,13 @@ fn logins_and_jobs_go_with_the_group() {
     // The second time there, if it is the first.
     let jobs_again = if primary == 0 { 2 } else { 1 };
     let wanted = "The jobs of availability group 'sales' run here.";
-    let serves = || group.nodes[primary].log().matches(wanted).count() >= jobs_again;
-    let mut looks = (0..150).map(|_| group.ask(0, BOSS, "WAITFOR DELAY '00:00:00.100'"));
-    while !serves() {
-        looks.next().expect("jobs run where the primary is");
-    }
+    let serves = || (group.nodes[primary].log().matches(wanted).count() >= jobs_again).then_some(());
+    comes(serves).expect("jobs run where the primary is");
     group.ask(0, BOSS, "EXEC msdb.dbo.sp_start_job N'fill'");
     runs(&group, "3");
     // The history is of all three runs, wherever they ran.
     let history = "SELECT COUNT(*) FROM msdb.dbo.sysjobhistory WHERE step_id = 0 AND run_status = 1";
-    let mut looks = (0..150).map(|_| group.ask(0, BOSS, &format!("WAITFOR DELAY '00:00:00.100'; {history}")));
-    assert!(looks.any(|said| said == "3"), "a run is missing in the history");
+    comes(|| (group.ask(0, BOSS, history) == "3").then_some(())).expect("no run is missing in the history");
     // Who comes back has what changed meanwhile.
     group.nodes[1].start();
     let with_new = ("app", "App-Pass-2");

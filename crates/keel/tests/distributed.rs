@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::ledger::{Dir, LONG, Ledger};
-use common::{Instance, keel};
+use common::ledger::{Dir, Ledger};
+use common::{Instance, LONG, keel};
 use std::collections::BTreeSet;
 use std::time::Instant;
 

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Instance, KEEL, PASSWORD, cluster, keel};
+use common::{Instance, KEEL, PASSWORD, cluster, comes, keel};
 use keel_tds::client::{Client, ClientEncryption, ConnectOptions, trust_any_certificate};
 use keel_tds::login::Login;
 use keel_tds::request::TransactionRequest;
@@ -40,16 +40,11 @@ impl Group {
     fn primary(&self) -> usize {
         let query =
             "SELECT COUNT(*) FROM sys.dm_hadr_availability_replica_states WHERE is_local = 1 AND role = 1";
-        for _ in 0..300 {
-            for (at, node) in self.nodes.iter().enumerate() {
-                let counts =
-                    "SELECT (SELECT COUNT(*) FROM shop.dbo.t) * 0 + (SELECT COUNT(*) FROM bank.dbo.t) * 0";
-                if node.value(query) == "1" && node.value(counts) == "0" {
-                    return at;
-                }
-            }
-        }
-        panic!("no primary: {}", self.nodes.iter().map(Instance::log).collect::<String>());
+        let counts = "SELECT (SELECT COUNT(*) FROM shop.dbo.t) * 0 + (SELECT COUNT(*) FROM bank.dbo.t) * 0";
+        let leads = |node: &Instance| node.value(query) == "1" && node.value(counts) == "0";
+        comes(|| self.nodes.iter().position(leads)).unwrap_or_else(|| {
+            panic!("no primary: {}", self.nodes.iter().map(Instance::log).collect::<String>())
+        })
     }
 }
 

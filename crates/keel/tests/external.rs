@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Instance, cluster};
+use common::{Instance, cluster, comes};
 
 const ROLE: &str = "SELECT ars.role_desc FROM sys.availability_groups ag INNER JOIN sys.dm_hadr_availability_replica_states ars
     ON ars.group_id = ag.group_id AND ars.is_local = 1 WHERE ag.name = N'ag1'";
@@ -68,14 +68,9 @@ fn follow(primary: &Instance, node: &Instance) {
 /// the set, and as long as its log, which a restart has put in question, has not been compared with the others'.
 fn promoted<'a>(members: &[&'a Instance]) -> &'a Instance {
     let promote = format!("BEGIN TRY {PROMOTE} END TRY BEGIN CATCH PRINT ERROR_NUMBER() END CATCH; {ROLE}");
-    for _ in 0..150 {
-        if let Some(primary) = members.iter().find(|node| node.value(&promote) == "PRIMARY") {
-            return primary;
-        }
-        // The pause is the server's: no client sleeps.
-        let _ = members[0].sql(&["-Q", "WAITFOR DELAY '00:00:00.100'"]);
-    }
-    panic!("nobody leads: {}", members.iter().map(|node| node.log()).collect::<String>());
+    comes(|| members.iter().copied().find(|node| node.value(&promote) == "PRIMARY")).unwrap_or_else(|| {
+        panic!("nobody leads: {}", members.iter().map(|node| node.log()).collect::<String>())
+    })
 }
 
 #[test]

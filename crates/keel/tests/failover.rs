@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::ledger::{Dir, LONG, Ledger};
-use common::{Instance, KEEL, PASSWORD, free_port, keel};
+use common::ledger::{Dir, Ledger};
+use common::{Instance, KEEL, LONG, PASSWORD, free_port, keel};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

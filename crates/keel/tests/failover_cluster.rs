@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{KEEL, PASSWORD, free_port};
+use common::{KEEL, LONG, PASSWORD, free_port};
 use keel_bench::tds::{Address, TdsConnection};
 use keel_workload::{Cell, Connection};
 use std::io::{BufRead, BufReader};
@@ -15,8 +15,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-
-const LONG: Duration = Duration::from_secs(60);
 
 /// One of the machines.
 struct Machine {

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Instance, KEEL, PASSWORD, keel};
+use common::{Instance, KEEL, PASSWORD, comes, keel};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -409,14 +409,11 @@ fn with_a_witness(servers: &mut Servers) {
 }
 
 fn until_refused(node: &Instance, batch: &str, number: &str) {
-    for _ in 0..150 {
+    let refused = comes(|| {
         let output = node.sql(&["-Q", batch]);
-        if String::from_utf8_lossy(&output.stdout).contains(&format!("Msg {number},")) {
-            return;
-        }
-        let _ = node.sql(&["-Q", "WAITFOR DELAY '00:00:00.100'"]);
-    }
-    panic!("{batch} on {} was not refused with {number}:\n{}", node.name, node.log());
+        String::from_utf8_lossy(&output.stdout).contains(&format!("Msg {number},")).then_some(())
+    });
+    assert!(refused.is_some(), "{batch} on {} was not refused with {number}:\n{}", node.name, node.log());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use keel_tds::token::Token;
 use std::net::TcpStream;
 
 /// The next message: what the client has said, and why it came.
-const TOLD: &str = "DECLARE @b xml; WAITFOR (RECEIVE TOP (1) @b = CAST(message_body AS xml) FROM shop.dbo.told), TIMEOUT 20000;
+const TOLD: &str = "DECLARE @b xml; WAITFOR (RECEIVE TOP (1) @b = CAST(message_body AS xml) FROM shop.dbo.told), TIMEOUT 120000;
     SELECT @b.value('(/*/*)[1]', 'varchar(20)') + ' ' + @b.value('(/*/@source)[1]', 'varchar(20)') + ' ' + @b.value('(/*/@info)[1]', 'varchar(20)')";
 
 /// Runs a query whose result is to be watched.

@@ -20,7 +20,7 @@ static class Checks
 
     static string ConnectionString(string more = "") =>
         $"Server={Env("KEEL_HOST")},{Env("KEEL_PORT")};User Id=sa;Password={Env("KEEL_PASSWORD")};Database={Database};" +
-        $"Encrypt=true;TrustServerCertificate=true;{more}";
+        $"Encrypt=true;TrustServerCertificate=true;Connect Timeout=60;{more}";
 
     static SqlConnection Open(string more = "")
     {
@@ -31,7 +31,7 @@ static class Checks
 
     static SqlCommand Command(SqlConnection c, string sql, params (string Name, object Value)[] parameters)
     {
-        var command = new SqlCommand(sql, c) { CommandTimeout = 60 };
+        var command = new SqlCommand(sql, c) { CommandTimeout = 300 };
         foreach (var (name, value) in parameters) command.Parameters.AddWithValue(name, value);
         return command;
     }

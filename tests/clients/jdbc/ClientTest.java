@@ -10,6 +10,7 @@ import com.microsoft.sqlserver.jdbc.SQLServerResultSet;
 import java.math.BigDecimal;
 import java.sql.*;
 import java.util.*;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** mssql-jdbc. */
 public class ClientTest {
@@ -322,22 +323,30 @@ public class ClientTest {
 
     static void cancel() throws Exception {
         try (Connection c = connect(); Statement s = c.createStatement()) {
-            new Thread(() -> {
+            AtomicBoolean ended = new AtomicBoolean();
+            Thread other = new Thread(() -> {
+                // Nothing is cancelled by one that comes before the statement has begun.
                 try {
-                    Thread.sleep(300);
-                    s.cancel();
+                    while (!ended.get()) {
+                        Thread.sleep(300);
+                        s.cancel();
+                    }
                 } catch (Exception e) {
                     throw new RuntimeException(e);
                 }
-            }).start();
+            });
+            other.start();
             long started = System.nanoTime();
             try {
-                s.execute("WAITFOR DELAY '00:00:20'");
+                s.execute("WAITFOR DELAY '00:10:00'");
                 throw new AssertionError("not cancelled");
             } catch (SQLException e) {
                 equal(e.getMessage().toLowerCase().contains("cancel"), true);
+            } finally {
+                ended.set(true);
+                other.join();
             }
-            equal(System.nanoTime() - started < 10_000_000_000L, true);
+            equal(System.nanoTime() - started < 300_000_000_000L, true);
             equal(value(c, "SELECT 1"), 1);
         }
     }
@@ -346,7 +355,7 @@ public class ClientTest {
         try (Connection c = connect(); Statement s = c.createStatement()) {
             s.setQueryTimeout(1);
             try {
-                s.execute("WAITFOR DELAY '00:00:20'");
+                s.execute("WAITFOR DELAY '00:10:00'");
                 throw new AssertionError("no time-out");
             } catch (SQLTimeoutException e) {
                 equal(value(c, "SELECT 1"), 1);

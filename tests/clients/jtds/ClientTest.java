@@ -3,6 +3,7 @@ import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.sql.*;
 import java.util.*;
+import java.util.concurrent.atomic.AtomicBoolean;
 import net.sourceforge.jtds.jdbcx.JtdsDataSource;
 
 /** jTDS 1.3, which speaks TDS 7.1, and 7.0 where it is told to. */
@@ -304,24 +305,30 @@ public class ClientTest {
 
     static void cancel() throws Exception {
         try (Connection c = connect(); Statement s = c.createStatement()) {
+            AtomicBoolean ended = new AtomicBoolean();
             Thread other = new Thread(() -> {
+                // Nothing is cancelled by one that comes before the statement has begun.
                 try {
-                    Thread.sleep(300);
-                    s.cancel();
+                    while (!ended.get()) {
+                        Thread.sleep(300);
+                        s.cancel();
+                    }
                 } catch (Exception e) {
                     e.printStackTrace();
                 }
             });
             other.start();
             try {
-                s.execute("WAITFOR DELAY '00:01:00'");
+                s.execute("WAITFOR DELAY '00:10:00'");
                 throw new AssertionError("not cancelled");
             } catch (SQLException e) {
                 // Behind one that says that the statement failed, for no reason.
                 while (e.getNextException() != null) e = e.getNextException();
                 equal(e.getSQLState(), "HY008");
+            } finally {
+                ended.set(true);
+                other.join();
             }
-            other.join();
             s.setQueryTimeout(1);
             try {
                 s.execute("WAITFOR DELAY '00:01:00'");

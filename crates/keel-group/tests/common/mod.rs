@@ -25,7 +25,7 @@ pub const DB: &str = "Shop";
 const DIR: &str = "data/shop";
 pub const GROUP: GroupId = GroupId(Uuid::from_u128(0xA6));
 pub const DATABASE: GroupDatabaseId = GroupDatabaseId(Uuid::from_u128(0xDB));
-const LONG: Duration = Duration::from_secs(40);
+const LONG: Duration = Duration::from_secs(120);
 
 /// Waits for a condition; fails with `what` when it does not come.
 pub fn until(what: &str, mut condition: impl FnMut() -> bool) {

@@ -19,10 +19,17 @@ const TABLES: &str = "USE shop; EXEC sys.sp_cdc_enable_db;
 const WRITERS: usize = 4;
 const TRANSACTIONS: usize = 120;
 
-/// Changes rows of its own in `t` and `u`: nobody waits, and commits are in any order.
-fn write(session: &mut Session, writer: usize) {
+/// Into so many parts what is written is cut: see [`write`].
+const PARTS: usize = 5;
+
+/// Changes rows of its own in `t` and `u`: nobody waits for another writer, and commits are in any order. Who reads is waited for
+/// after each part: it has found something new as many times as there are parts before.
+fn write(session: &mut Session, writer: usize, found: &AtomicUsize) {
     well(session, "USE shop");
     for n in 0..TRANSACTIONS {
+        while found.load(Ordering::SeqCst) < n * PARTS / TRANSACTIONS {
+            std::thread::yield_now();
+        }
         let (id, other) = (writer * 1000 + n % 20, writer * 1000 + (n * 7) % 20);
         let text = format!(
             "BEGIN TRANSACTION;
@@ -72,11 +79,12 @@ fn followed(isolation: &str) {
     well(&mut reader, TABLES);
     well(&mut reader, "EXEC sys.sp_cdc_scan");
     let (left, stop) = (Arc::new(AtomicUsize::new(WRITERS)), Arc::new(AtomicBool::new(false)));
+    let found = Arc::new(AtomicUsize::new(0));
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
-            let (engine, left) = (Arc::clone(&engine), Arc::clone(&left));
+            let (engine, left, found) = (Arc::clone(&engine), Arc::clone(&left), Arc::clone(&found));
             std::thread::spawn(move || {
-                write(&mut connect(&engine), writer);
+                write(&mut connect(&engine), writer, &found);
                 left.fetch_sub(1, Ordering::SeqCst);
             })
         })
@@ -96,6 +104,8 @@ fn followed(isolation: &str) {
     well(&mut reader, &format!("SET NOCOUNT ON; SET TRANSACTION ISOLATION LEVEL {isolation}"));
     while left.load(Ordering::SeqCst) > 0 {
         seen.push(value(&mut reader, SEEN));
+        seen.dedup();
+        found.store(seen.len(), Ordering::SeqCst);
         next = sync(&mut reader, &next);
     }
     writers.into_iter().for_each(|w| w.join().unwrap());
@@ -105,8 +115,7 @@ fn followed(isolation: &str) {
     well(&mut reader, "EXEC sys.sp_cdc_scan");
     sync(&mut reader, &next);
     // What was at or below an LSN when it was the greatest is all there is at or below it.
-    seen.dedup();
-    assert!(seen.len() > 3, "the reader has looked while others wrote: {seen:?}");
+    assert!(seen.len() >= PARTS - 1, "the reader has looked while others wrote: {seen:?}");
     for line in &seen {
         let parts: Vec<&str> = line.split(' ').collect();
         let now = format!(

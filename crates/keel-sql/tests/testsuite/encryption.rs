@@ -7,6 +7,10 @@ use keel_base::env::sim::{SimDisk, Tear};
 use keel_sql::{Engine, Session};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Nothing that a test waits for takes so long.
+const LONG: Duration = Duration::from_secs(120);
 
 const MARKER: &str = "a marker nobody else writes";
 
@@ -110,13 +114,12 @@ fn what_was_on_the_disk_is_gone_after_the_scan_from_files_log_backups_and_tempdb
         &mut session,
         "SELECT id, a, b INTO #copy FROM shop.dbo.t; USE tempdb; CHECKPOINT; USE master; SELECT COUNT(*) AS n FROM #copy",
     );
-    for _ in 0..100 {
-        if names(&disk).trim() == before.lines().find(|line| line.contains("plain.bak")).unwrap() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+    let plain = before.lines().find(|line| line.contains("plain.bak")).unwrap();
+    let deadline = Instant::now() + LONG;
+    while names(&disk).trim() != plain && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(names(&disk).trim(), before.lines().find(|line| line.contains("plain.bak")).unwrap());
+    assert_eq!(names(&disk).trim(), plain);
     // The keys themselves are nowhere as they are, nor is the private key in master.
     let key = engine.certificate("safe").unwrap().unwrap().key.unwrap();
     for path in files_below(&disk, Path::new("/data")) {

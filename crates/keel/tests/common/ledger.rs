@@ -1,17 +1,15 @@
 //! A client that keeps a ledger of what was acknowledged, and the directory of a test.
 
-use super::{Instance, KEEL, PASSWORD};
+use super::{Instance, KEEL, PASSWORD, comes};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Nothing that a test waits for takes so long.
-pub const LONG: Duration = Duration::from_secs(60);
 
 /// A directory that goes with the test.
 pub struct Dir(pub PathBuf);
@@ -46,8 +44,10 @@ fn session(server: &str) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// How long the client waits before it tries another instance: one that stands still answers nothing.
+/// How long the client waits at first before it tries another instance: one that stands still answers nothing. Where nobody has
+/// answered, on a busy machine too, it waits longer the next time.
 const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE_MAX: Duration = Duration::from_secs(10);
 
 fn lines_of(client: &mut Child) -> mpsc::Receiver<String> {
     let (line, lines) = mpsc::channel();
@@ -65,6 +65,7 @@ impl Ledger {
         let writer = thread::spawn(move || {
             let (mut held, mut next) = (BTreeSet::new(), 0);
             let (mut last, mut gap) = (Instant::now(), Duration::ZERO);
+            let mut patience = PATIENCE;
             for server in servers.iter().cycle() {
                 if stop.load(Ordering::Acquire) {
                     break;
@@ -79,10 +80,14 @@ impl Ledger {
                     );
                     let sent = input.write_all(batch.as_bytes()).and_then(|()| input.flush());
                     let kept = format!("kept {next}");
-                    let answer = answers.recv_timeout(PATIENCE);
+                    let answer = answers.recv_timeout(patience);
+                    if answer == Err(RecvTimeoutError::Timeout) {
+                        patience = PATIENCE_MAX.min(patience * 5 / 4);
+                    }
                     if sent.is_err() || !answer.is_ok_and(|line| line.trim() == kept) {
                         break;
                     }
+                    patience = PATIENCE;
                     held.insert(next);
                     gap = gap.max(last.elapsed());
                     last = Instant::now();
@@ -99,11 +104,8 @@ impl Ledger {
     /// Waits until this many more were acknowledged.
     pub fn more(&self, count: u64) {
         let from = self.acknowledged.load(Ordering::Acquire);
-        let deadline = Instant::now() + LONG;
-        while self.acknowledged.load(Ordering::Acquire) < from + count {
-            assert!(Instant::now() < deadline, "writes do not go on");
-            thread::park_timeout(Duration::from_millis(5));
-        }
+        let more = comes(|| (self.acknowledged.load(Ordering::Acquire) >= from + count).then_some(()));
+        assert!(more.is_some(), "writes do not go on");
     }
 
     pub fn stop(self, what: &str) -> BTreeSet<u64> {

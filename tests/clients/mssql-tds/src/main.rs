@@ -169,8 +169,8 @@ async fn cancel() -> Result<()> {
     let endless = "SELECT 1; WHILE 1 = 1 SELECT value FROM GENERATE_SERIES(1, 1000000)";
     c.execute(endless.into(), ()).await?;
     let started = Instant::now();
-    c.cancel_query(10).await?;
-    ensure!(started.elapsed() < Duration::from_secs(10));
+    c.cancel_query(120).await?;
+    ensure!(started.elapsed() < Duration::from_secs(120));
     ensure!(row(&mut c, "SELECT 1").await? == [ColumnValues::Int(1)]);
     Ok(())
 }

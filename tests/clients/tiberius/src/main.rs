@@ -107,10 +107,10 @@ async fn disconnect_while_running() -> Result<()> {
     // The driver has no cancel: a client that goes away must not leave its statement running.
     let started = Instant::now();
     let waited = tokio::time::timeout(Duration::from_millis(300), async {
-        c.simple_query("WAITFOR DELAY '00:00:20'").await?.into_results().await
+        c.simple_query("WAITFOR DELAY '00:10:00'").await?.into_results().await
     })
     .await;
-    ensure!(waited.is_err() && started.elapsed() < Duration::from_secs(10));
+    ensure!(waited.is_err() && started.elapsed() < Duration::from_secs(300));
     drop(c);
     usual().await.map(|_| ())
 }
