@@ -189,6 +189,10 @@ pub(super) fn add_months(ticks: i64, n: i64) -> Option<i64> {
 
 /// How many boundaries of the part lie between two moments (`DATEDIFF`). Weeks begin on Sunday, whatever `DATEFIRST` says.
 pub(super) fn between(part: DatePart, from: i64, to: i64) -> Option<i64> {
+    if part == DatePart::Nanosecond {
+        // A moment's own number of them is too large for 64 bits.
+        return to.checked_sub(from)?.checked_mul(100);
+    }
     number_of(part, to)?.checked_sub(number_of(part, from)?)
 }
 
@@ -200,7 +204,6 @@ fn number_of(part: DatePart, ticks: i64) -> Option<i64> {
     }
     match part {
         DatePart::Week => Some((ticks.div_euclid(TICKS_PER_DAY) + 1).div_euclid(7)),
-        DatePart::Nanosecond => ticks.checked_mul(100),
         _ => Some(ticks.div_euclid(part.ticks()?)),
     }
 }
