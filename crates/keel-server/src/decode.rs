@@ -161,7 +161,26 @@ pub fn value(ty: &TypeInfo, data: Data<'_>) -> Option<(SqlType, Value)> {
         }
         Data::Table(_) => return None,
     };
-    Some((sql_type, v))
+    Some((sql_type, padded(sql_type, v)))
+}
+
+/// A value of a type of fixed length has that length, however much of it was sent.
+fn padded(ty: SqlType, v: Value) -> Value {
+    let with_blanks = |s: &str, units: usize, length: u16| {
+        let missing = usize::from(length).saturating_sub(units);
+        (missing > 0).then(|| Value::str(format!("{s}{:missing$}", "")))
+    };
+    let longer = match (ty, &v) {
+        (SqlType::Char(n), Value::Str(s)) => with_blanks(s, s.chars().count(), n),
+        (SqlType::NChar(n), Value::Str(s)) => with_blanks(s, s.encode_utf16().count(), n),
+        (SqlType::Binary(n), Value::Bytes(b)) if b.len() < usize::from(n) => {
+            let mut bytes = b.to_vec();
+            bytes.resize(n.into(), 0);
+            Some(Value::bytes(bytes))
+        }
+        _ => None,
+    };
+    longer.unwrap_or(v)
 }
 
 fn ticks(days: u32, time: u64) -> Option<i64> {

@@ -169,6 +169,18 @@ static class Checks
             "-1234567890123456789012345678901234.5678");
     }
 
+    /// What is shorter than a type of fixed length is filled up.
+    static void FixedLengths()
+    {
+        using var c = Open();
+        using var command = new SqlCommand("SELECT CONCAT(DATALENGTH(@a), '|', @a, '|', DATALENGTH(@n), '|', DATALENGTH(@b), '|', DATALENGTH(@v))", c);
+        command.Parameters.Add("@a", SqlDbType.Char, 10).Value = "abcde";
+        command.Parameters.Add("@n", SqlDbType.NChar, 10).Value = "abcde";
+        command.Parameters.Add("@b", SqlDbType.Binary, 10).Value = new byte[] { 1, 2 };
+        command.Parameters.Add("@v", SqlDbType.VarChar, 10).Value = "abcde";
+        Equal(command.ExecuteScalar(), "10|abcde     |20|10|5");
+    }
+
     static T Use<T>(this SqlDataReader reader, Func<SqlDataReader, T> f)
     {
         using (reader) return f(reader);
@@ -209,6 +221,12 @@ static class Checks
         var parameter = command.Parameters.Add("@rows", SqlDbType.Structured);
         (parameter.TypeName, parameter.Value) = ("dbo.pairs", rows);
         Equal(command.ExecuteScalar(), 499500);
+        // A procedure knows the type itself.
+        Run(c, "CREATE OR ALTER PROCEDURE dbo.add_pairs @from int, @rows dbo.pairs READONLY AS SELECT SUM(a) FROM @rows WHERE a >= @from");
+        using var call = new SqlCommand("dbo.add_pairs", c) { CommandType = CommandType.StoredProcedure };
+        call.Parameters.Add("@rows", SqlDbType.Structured).Value = rows;
+        call.Parameters.Add("@from", SqlDbType.Int).Value = 990;
+        Equal(call.ExecuteScalar(), 9945);
     }
 
     static void Transactions()
@@ -532,7 +550,7 @@ static class Checks
     {
         var checks = new (string Name, Action Run)[]
         {
-            ("login and first questions", LoginAndFirstQuestions), ("wrong password", WrongPassword), ("every type", EveryType),
+            ("login and first questions", LoginAndFirstQuestions), ("wrong password", WrongPassword), ("every type", EveryType), ("fixed lengths", FixedLengths),
             ("lost connections are recovered", LostConnectionsAreRecovered),
             ("procedures and prepared statements", ProceduresAndPrepared), ("table-valued parameter", TableValuedParameter),
             ("transactions", Transactions), ("errors", Errors), ("cancel", Cancel), ("pool resets", PoolResets),

@@ -508,7 +508,7 @@ impl Target {
         if index.filter.is_some() && index.def.unique {
             // The row may be outside, and another one inside under the same key.
             let entry = txn.get_latest(index.def.tree, key).map_err(|e| self.storage_error(cx, &e))?;
-            if !entry.is_some_and(|entry| last_column(&entry) == clustered) {
+            if entry.is_none_or(|entry| last_column(&entry) != clustered) {
                 return Ok(false);
             }
         }

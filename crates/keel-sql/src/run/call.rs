@@ -282,7 +282,7 @@ impl Runner<'_> {
     }
 
     /// The procedure or scalar function of that name: EXECUTE takes both.
-    fn resolve_callable(
+    pub(super) fn resolve_callable(
         &mut self,
         from: &ModuleIdentity,
         name: &ast::ObjectName,

@@ -2,8 +2,8 @@
 
 use super::{Argument, Halt, Runner};
 use crate::errors;
-use crate::program::{ModuleIdentity, ProgramKind};
-use crate::sink::{DoneInfo, DoneKind, RpcParam, RpcProcedure, RpcValue, command};
+use crate::program::{ModuleIdentity, ParameterDef, ProgramKind};
+use crate::sink::{DoneInfo, DoneKind, RpcParam, RpcProcedure, RpcValue, TvpName, command};
 use keel_parser::ast;
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
@@ -131,14 +131,15 @@ fn call(
     let identity = outside_modules(runner);
     let mut args = Vec::with_capacity(parameters.len());
     let mut tables = Vec::new();
-    for p in parameters {
+    for (at, p) in parameters.into_iter().enumerate() {
         let mut arg =
             Argument { name: p.name, value: None, ty: p.ty, output: p.output, table: None, cursor: None };
         match p.value {
             RpcValue::Scalar(value) => arg.value = Some(value),
             RpcValue::Default => {}
             RpcValue::Table { type_name, columns, rows } => {
-                let table = runner.table_parameter(&type_name, &columns, rows)?;
+                let ty = table_type(runner, (&identity, &name), &type_name, (at, &arg.name));
+                let table = runner.table_parameter(ty, &columns, rows)?;
                 tables.push(Arc::clone(&table));
                 arg.table = Some(table);
                 arg.value = Some(Value::Null);
@@ -153,6 +154,32 @@ fn call(
         runner.drop_storage(&table);
     }
     outcome
+}
+
+/// The type of a table-valued parameter and where it is looked for: the one that was sent, in the session's database, or where none
+/// was, that of the procedure's own parameter.
+fn table_type(
+    runner: &mut Runner<'_>,
+    (caller, procedure): (&ModuleIdentity, &ast::ObjectName),
+    sent: &TvpName,
+    (at, parameter): (usize, &str),
+) -> (ModuleIdentity, ast::ObjectName) {
+    if sent.name.is_empty()
+        && let Ok((_, program)) = runner.resolve_callable(caller, procedure)
+    {
+        let named = |p: &&ParameterDef| p.name.eq_ignore_ascii_case(parameter);
+        let declared = if parameter.is_empty() {
+            program.parameters.get(at)
+        } else {
+            program.parameters.iter().find(named)
+        };
+        if let Some((_, ty)) = declared.and_then(|p| p.table.as_ref()) {
+            return (program.identity.clone(), ty.clone());
+        }
+    }
+    let mut name = ast::ObjectName::simple(ast::Ident::new(sent.name.as_str()));
+    name.schema = (!sent.schema.is_empty()).then(|| ast::Ident::new(sent.schema.as_str()));
+    (ModuleIdentity { schema_id: crate::catalog::DBO, ..caller.clone() }, name)
 }
 
 /// The procedure that a client means. Clients mostly call what they have just called, whose name was understood then.

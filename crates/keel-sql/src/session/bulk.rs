@@ -14,7 +14,7 @@ use crate::errors;
 use crate::program::lower::insert_captured;
 use crate::program::{ModuleIdentity, Program, ProgramKind, Unit, UnitSource};
 use crate::run::{Frame, Runner};
-use crate::sink::{ColumnMeta, ResultSink, TvpName, command};
+use crate::sink::{ColumnMeta, ResultSink, command};
 use keel_parser::ast;
 use keel_query::catalog::{Catalog as _, TableDef};
 use keel_query::dml::{BulkInserter, BulkOptions, BulkRow, Cell};
@@ -337,28 +337,18 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// A table-valued parameter as a table variable that holds its rows, converted from the types in which they are `sent`.
+    /// A table-valued parameter as a table variable that holds its rows, converted from the types in which they are `sent`. Its type
+    /// is looked for from `home`.
     pub(crate) fn table_parameter(
         &mut self,
-        name: &TvpName,
+        (home, name): (ModuleIdentity, ast::ObjectName),
         sent: &[Option<SqlType>],
         rows: Vec<Vec<Value>>,
     ) -> Result<Arc<TableDef>> {
-        let mut object = ast::ObjectName::simple(ast::Ident::new(name.name.as_str()));
-        if !name.schema.is_empty() {
-            object.schema = Some(ast::Ident::new(name.schema.as_str()));
-        }
-        let identity = ModuleIdentity {
-            database: self.info.current_database().id,
-            object_id: 0,
-            schema_id: crate::catalog::DBO,
-            name: None,
-            kind: ProgramKind::Batch,
-        };
-        let mut program = Program::bare(identity);
+        let mut program = Program::bare(home);
         program.tables.push(crate::program::TableVariableDef {
             name: "@rows".into(),
-            shape: crate::program::TableShape::Type(object),
+            shape: crate::program::TableShape::Type(name),
         });
         let table = crate::ddl::table_variable(self.info, &program, 0)?;
         if !sent.is_empty() && sent.len() != table.columns.len() {

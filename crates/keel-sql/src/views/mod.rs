@@ -416,7 +416,7 @@ pub struct TypeFacts {
     pub precision: u8,
     /// `scale`
     pub scale: u8,
-    /// Length in characters of character types, in bytes of binary ones; -1 for max.
+    /// Length in characters of character types, in bytes of binary ones; -1 for max, 0 for sql_variant.
     pub characters: Option<i32>,
     /// Character type.
     pub is_text: bool,
@@ -438,6 +438,7 @@ pub fn facts(ty: SqlType) -> TypeFacts {
         SqlType::NText => Some(1_073_741_823),
         SqlType::Xml | SqlType::TypedXml(_) | SqlType::Geometry | SqlType::Geography => Some(-1),
         SqlType::HierarchyId => Some(892),
+        SqlType::SqlVariant => Some(0),
         _ => None,
     };
     let is_text = matches!(

@@ -148,8 +148,7 @@ fn table_valued_parameters() {
     batch(&mut s, "create type tt as table (id int primary key, v varchar(10))");
     batch(&mut s, "create procedure p @rows tt readonly as select sum(id) as s, max(v) as m from @rows");
     let rows = vec![vec![Value::Int(1), Value::str("a")], vec![Value::Int(2), Value::str("b")]];
-    let call = |s: &mut Session, columns: &[Option<SqlType>], rows: Vec<Vec<Value>>| {
-        let type_name = TvpName { schema: "dbo".into(), name: "tt".into() };
+    let call_with = |s: &mut Session, type_name, columns: &[Option<SqlType>], rows: Vec<Vec<Value>>| {
         let value = RpcValue::Table { type_name, columns: columns.to_vec(), rows };
         rpc(
             s,
@@ -157,9 +156,14 @@ fn table_valued_parameters() {
             vec![RpcParam { name: "@rows".into(), ty: SqlType::Null, value, output: false }],
         )
     };
-    let text = SqlType::NVarChar(Length::Max);
-    let out = call(&mut s, &[Some(SqlType::Int), Some(text)], rows);
+    let call = |s: &mut Session, columns: &[Option<SqlType>], rows: Vec<Vec<Value>>| {
+        call_with(s, TvpName { schema: "dbo".into(), name: "tt".into() }, columns, rows)
+    };
+    let columns = [Some(SqlType::Int), Some(SqlType::NVarChar(Length::Max))];
+    let out = call(&mut s, &columns, rows.clone());
     assert_eq!(out, "s | m\n--+--\n3 | b\n(1 row)\n");
+    // The procedure knows the type.
+    assert_eq!(call_with(&mut s, TvpName::default(), &columns, rows), out);
     let out = call(&mut s, &[], vec![]);
     assert_eq!(out, "s    | m\n-----+-----\nNULL | NULL\n(1 row)\n");
     let out = call(&mut s, &[Some(SqlType::Int)], vec![]);
