@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Patterns are those of RE2, and like RE2 the library takes time that grows with the text alone. Where the two read a
-//! pattern differently ([`translated`]), it is rewritten. Collations play no part: the flags say whether case does.
+//! pattern differently, it is rewritten (`translated`). Collations play no part: the flags say whether case does.
 //! START counts characters, what `REGEXP_INSTR` gives counts UTF-16 units, as in the product.
 
 use super::string::units;
