@@ -67,7 +67,8 @@ impl Group {
         self.is_durable()
             && self.store.retry_at.is_none()
             && cx.now >= self.claim_after
-            && (!self.lacks_copies() || waited(self.my_session_timeout()) && self.others_lack_them_too())
+            && (!self.lacks_copies() || waited(self.my_session_timeout()))
+            && self.others_lack_them_too()
             && match self.fitness {
                 Fitness::Fit => true,
                 Fitness::Recovering(_) => waited(RESUME_WITHIN),
@@ -78,7 +79,8 @@ impl Group {
             && self.logs_allow(cx)
     }
 
-    /// Of the databases that this replica has no copy of, no other member of the set has one that would be lost to it.
+    /// Of the databases that this replica has no copy of, be it that an operator took it out, no other member of the set has one that
+    /// would be lost to it: the others could not follow, would leave the set, and nobody could be made to lead but by force.
     pub(crate) fn others_lack_them_too(&self) -> bool {
         let lacks = |id| self.databases.get(id).is_none_or(|db| !db.is_whole());
         let missing = self.config.databases.iter().filter(|d| lacks(&d.id));
@@ -139,6 +141,7 @@ impl Group {
             && self.both_synchronous(primary)
             && self.config.is_failover_ready(self.me)
             && !self.lacks_copies()
+            && self.others_lack_them_too()
             && !self.fitness.is_unfit()
             && self.is_durable()
             && cx.now >= self.claim_after

@@ -44,6 +44,8 @@ pub struct CopyPositions {
 pub enum SendFailure {
     /// The log at the wanted position is gone: the copy must be seeded anew.
     LogGone,
+    /// No block begins at the wanted position: the two logs are not of one history.
+    NoBlock,
     /// The log could not be read (suspend reason 3).
     ReadFailed,
 }

@@ -352,9 +352,8 @@ impl Group {
             cx.reply(command, Err(CommandError::ForcedQuorum));
             return;
         }
-        // The record may still count on a copy that was lost with its disk.
-        let lacking = self.lacks_copies() && !self.others_lack_them_too();
-        if self.has_short_log() || lacking {
+        // The record may still count on a copy that was lost with its disk, or that was taken out here unheard.
+        if self.has_short_log() || !self.others_lack_them_too() {
             cx.reply(command, Err(CommandError::NotSynchronized));
             return;
         }

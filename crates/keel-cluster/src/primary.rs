@@ -544,8 +544,16 @@ impl Group {
         }
         let Some(replica) = self.follower_replica(peer) else { return };
         self.end_session(cx, database, replica, LeaveReason::Stopped);
+        let reason = match failure {
+            SendFailure::LogGone => Some(RefuseReason::LogGone),
+            // It would ask for the same place for ever.
+            SendFailure::NoBlock => Some(RefuseReason::NoCommonPoint),
+            SendFailure::ReadFailed => None,
+        };
+        if let Some(reason) = reason {
+            cx.send(peer, Msg::Refuse { database, session, reason });
+        }
         if failure == SendFailure::LogGone {
-            cx.send(peer, Msg::Refuse { database, session, reason: RefuseReason::LogGone });
             cx.log(self.config.id, Some(database), LogEvent::NeedsSeeding(replica));
         }
         self.settle(cx);

@@ -337,6 +337,22 @@ fn a_copy_whose_log_is_gone_makes_room_for_one_new_copy() {
 }
 
 #[test]
+fn a_copy_at_whose_end_no_block_of_the_primary_begins_is_suspended_and_says_why() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    pair.pass(1);
+    let session = pair.done.iter().rev().find_map(|(_, action)| match action {
+        Action::StartSending { session, .. } => Some(*session),
+        _ => None,
+    });
+    let (peer, session) = (instance(1), session.unwrap());
+    let failure = SendFailure::NoBlock;
+    pair.event(0, Event::SendFailed { peer, database: DATABASE, session, failure });
+    pair.pass(1);
+    assert_eq!(pair.status(1).databases[0].suspended, Some(SuspendReason::NoCommonPoint));
+}
+
+#[test]
 fn nobody_is_forced_to_lead_with_a_copy_that_is_gone() {
     let mut pair = Pair::new(0);
     pair.connect();

@@ -221,7 +221,8 @@ impl Lanes {
                     let session = lane.session;
                     let failure = match &error {
                         FeedError::Log(LogError::Truncated { .. }) => SendFailure::LogGone,
-                        _ => SendFailure::ReadFailed,
+                        FeedError::NoBlock { .. } => SendFailure::NoBlock,
+                        FeedError::Log(_) => SendFailure::ReadFailed,
                     };
                     let what = error.to_string();
                     self.by_database.remove(&database);

@@ -177,6 +177,8 @@ impl World {
             }
             Op::Offline(i) => drop(self.order(i, Command::Offline { group: self.group_of(i) })),
             Op::Suspend(i, d) => drop(self.order(i, Command::Suspend { database: self.database_ids[d] })),
+            Op::Leave(i, d) => drop(self.order(i, Command::LeaveDatabase { database: self.database_ids[d] })),
+            Op::Join(i, d) => drop(self.order(i, Command::JoinDatabase { database: self.database_ids[d] })),
             Op::Isolate(i, ways) => {
                 for j in (0..self.instances.len()).filter(|j| *j != i) {
                     self.cut[i][j] |= ways & 1 != 0;
@@ -266,7 +268,7 @@ impl World {
     }
 
     fn may_lose(&self, i: usize) -> bool {
-        if self.instances.iter().any(|o| o.wiped) {
+        if self.instances.iter().any(|o| o.wiped || !o.left.is_empty()) {
             return false;
         }
         if i >= self.plan.instances {
@@ -465,6 +467,7 @@ impl World {
                 // Given again to an instance that lost the group.
                 self.instances[i].allowed = false;
             }
+            self.take_back_what_left(i);
             if ready && !std::mem::replace(&mut self.instances[i].allowed, ready) {
                 self.order(i, Command::AllowCreate { group: self.group_of(i), allowed: true });
             }
@@ -480,6 +483,9 @@ impl World {
     fn put_right(&mut self, since: Micros) {
         for i in 0..self.instances.len() {
             let Some(status) = self.status(i) else { continue };
+            for database in status.databases.iter().filter(|d| d.left) {
+                self.order(i, Command::JoinDatabase { database: database.database });
+            }
             for database in status.databases.iter().filter(|d| d.suspended.is_some()) {
                 self.order(i, Command::Resume { database: database.database });
             }
@@ -636,7 +642,8 @@ impl World {
         let members = self.instances[keeper].recorded.get(&database).cloned().unwrap_or_default();
         for member in members {
             let Some(m) = (0..self.instances.len()).find(|m| instance_id(*m) == member) else { continue };
-            if m == i || !self.instances[m].up || self.instances[m].wiped {
+            let left = self.instances[m].left.contains(&database);
+            if m == i || !self.instances[m].up || self.instances[m].wiped || left {
                 continue;
             }
             for commit in done {

@@ -7,7 +7,7 @@ use crate::world::{Frame, MS, What, World};
 use keel_base::env::sim::SplitMix;
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
-    CopyPositions, Event, GroupDatabaseId, GroupRecord, Msg, ReceiveFailure, SendFailure, SessionId,
+    CopyPositions, Event, GroupDatabaseId, GroupRecord, LogFacts, Msg, ReceiveFailure, SendFailure, SessionId,
 };
 use std::path::Path;
 
@@ -103,12 +103,46 @@ impl World {
         {
             self.disk_failed(i, &error);
         }
+        let group = self.group_of(i);
+        if self.instances[i].node.as_ref().is_some_and(|node| node.has_left(group, database)) {
+            self.probe("copy left alone");
+            self.instances[i].left.insert(database);
+            return;
+        }
         let instance = &self.instances[i];
         let strikes = instance.tear.is_some() || instance.failing.is_some();
         if let Err(error) = Engine::remove(&instance.ground(), &database_dir(index))
             && strikes
         {
             self.disk_failed(i, &error);
+        }
+    }
+
+    /// What was joined again is opened, unless a new copy is on its way.
+    pub(crate) fn take_back_what_left(&mut self, i: usize) {
+        let group = self.group_of(i);
+        let Some(node) = self.instances[i].node.as_ref().filter(|_| self.instances[i].up) else { return };
+        let joined: Vec<GroupDatabaseId> =
+            self.instances[i].left.iter().copied().filter(|id| !node.has_left(group, *id)).collect();
+        for database in joined {
+            self.instances[i].left.remove(&database);
+            let index = index_of(database);
+            let there = self.instances[i].engines.contains_key(&index)
+                || self.instances[i].expecting.contains_key(&database);
+            if there || self.database_ids.get(index) != Some(&database) {
+                continue;
+            }
+            match Engine::open(&self.instances[i].ground(), &database_dir(index), log_id(index)) {
+                Ok(Some(engine)) => {
+                    self.probe("copy joined again");
+                    let reached = self.instances[i].mark_of(database);
+                    let facts = LogFacts { reached, ..engine.facts() };
+                    self.instances[i].engines.insert(index, engine);
+                    self.at(i, 0, What::Tell(Box::new(Event::DatabaseOpened { database, facts })));
+                }
+                Ok(None) => {}
+                Err(error) => self.disk_failed(i, &error),
+            }
         }
     }
 

@@ -25,6 +25,9 @@ const BULK: TreeId = TreeId(13);
 /// The tree that transaction n makes is this plus n: ids are never used again.
 const MADE: u32 = 1000;
 
+/// The row that who makes or drops trees locks; it is never there.
+pub(crate) const CATALOG_LOCK: (TreeId, &[u8]) = (CATALOG_TREE, &[0]);
+
 /// Rows as a transaction sees and changes them.
 pub(crate) trait Rows {
     type Error;
@@ -143,7 +146,8 @@ fn make_tree<R: Rows>(number: u64, dice: &mut SplitMix, rows: &mut R) -> Result<
 
 /// Who makes or drops trees does it alone.
 fn lock_catalog<R: Rows>(rows: &mut R) -> Result<(), R::Error> {
-    rows.get(CATALOG_TREE, &[0]).map(drop)
+    let (tree, key) = CATALOG_LOCK;
+    rows.get(tree, key).map(drop)
 }
 
 fn drop_tree<R: Rows>(rows: &mut R) -> Result<(), R::Error> {

@@ -61,6 +61,8 @@ pub(crate) struct Instance {
     pub(crate) mirrored: BTreeSet<GroupDatabaseId>,
     /// GRANT CREATE ANY DATABASE was given.
     pub(crate) allowed: bool,
+    /// Copies that SET HADR OFF let go, and that are on its disk as they were.
+    pub(crate) left: BTreeSet<GroupDatabaseId>,
     /// Its disk was lost: what the record says it has it need not have.
     pub(crate) wiped: bool,
     /// A copy of its disk that somebody has put aside, and the marks on it.
@@ -168,6 +170,7 @@ impl Instance {
             recorded: BTreeMap::new(),
             mirrored: BTreeSet::new(),
             allowed: false,
+            left: BTreeSet::new(),
             wiped: false,
             aside: None,
             marks: BTreeMap::new(),
@@ -208,6 +211,11 @@ impl Instance {
             ends: Arc::clone(&self.ends),
             chances: self.chances,
         }
+    }
+
+    /// What was noted of a copy.
+    pub(crate) fn mark_of(&self, database: GroupDatabaseId) -> Lsn {
+        self.marks.get(&database).copied().unwrap_or_default()
     }
 
     /// Notes what the copies that lead or follow hold.
@@ -287,6 +295,7 @@ impl World {
             read_file(env.disk.as_ref(), Path::new(RECORD)).and_then(|b| GroupRecord::decode(&b).ok());
         let time = instance.time(now);
         instance.engines.clear();
+        instance.left.clear();
         instance.lags = false;
         let mut told = Vec::new();
         let mut broken = None;
@@ -295,6 +304,10 @@ impl World {
             instance.remember(record);
             for database in &record.config.databases {
                 let index = index_of(database.id);
+                if record.local.databases.get(&database.id).is_some_and(|local| local.left) {
+                    instance.left.insert(database.id);
+                    continue;
+                }
                 match Engine::open(&ground, &database_dir(index), log_id(index)) {
                     Ok(Some(engine)) => {
                         let reached = instance.marks.get(&database.id).copied().unwrap_or_default();

@@ -254,7 +254,8 @@ impl World {
         let (receiving, own) = (engine.receiving, engine.log.hardened());
         for member in self.instances[i].recorded.get(&database).cloned().unwrap_or_default() {
             let m = instance_index(member);
-            if !self.instances[m].up || self.instances[m].wiped {
+            let left = self.instances[m].left.contains(&database);
+            if !self.instances[m].up || self.instances[m].wiped || left {
                 continue;
             }
             let hardened = self.engine(m, database).map_or(Lsn::ZERO, |e| e.log.hardened());

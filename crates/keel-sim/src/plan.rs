@@ -78,6 +78,10 @@ pub enum Op {
     RemoveDatabase(usize),
     /// It is added again by the primary.
     AddDatabase(usize),
+    /// SET HADR OFF of a database on an instance; in scripts alone.
+    Leave(usize, usize),
+    /// SET HADR AVAILABILITY GROUP of a database on an instance where that was given.
+    Join(usize, usize),
     /// Nothing gets from the instance to any other (1), to it (2), or both (3), until it heals.
     Isolate(usize, u8),
     /// Everything gets everywhere again.
@@ -593,6 +597,8 @@ impl Plan {
                     "add" => Op::Add(i(2)?),
                     "removedatabase" => Op::RemoveDatabase(i(2)?),
                     "adddatabase" => Op::AddDatabase(i(2)?),
+                    "leave" => Op::Leave(i(2)?, i(3)?),
+                    "join" => Op::Join(i(2)?, i(3)?),
                     "isolate" => Op::Isolate(i(2)?, n(3)? as u8),
                     "healall" => Op::HealAll,
                     "crashall" => Op::CrashAll(n(2)?),
@@ -693,6 +699,8 @@ impl fmt::Display for Op {
             Op::Add(i) => write!(f, "add {i}"),
             Op::RemoveDatabase(d) => write!(f, "removedatabase {d}"),
             Op::AddDatabase(d) => write!(f, "adddatabase {d}"),
+            Op::Leave(i, d) => write!(f, "leave {i} {d}"),
+            Op::Join(i, d) => write!(f, "join {i} {d}"),
             Op::Isolate(i, ways) => write!(f, "isolate {i} {ways}"),
             Op::HealAll => write!(f, "healall"),
             Op::CrashAll(s) => write!(f, "crashall {s}"),

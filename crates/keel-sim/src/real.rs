@@ -9,15 +9,15 @@
 //!
 //! [`Real::judge`] reads everything at a reader's snapshot and compares it with the model of what was committed up to there.
 
-use crate::deed::{LEDGER, Model, Rows, Trees, perform};
+use crate::deed::{CATALOG_LOCK, LEDGER, Model, Rows, Trees, perform};
 use crate::engine::{Commit, Content, Ends, Ground, Image, Trouble};
 use keel_base::env::sim::SplitMix;
 use keel_base::{DatabaseId, Epoch, Lsn, TreeId};
 use keel_log::block::PAYLOAD_BYTES_MAX;
 use keel_log::{Log, LogOptions};
 use keel_node::{
-    CATALOG_TREE, Database, DbError, DbOptions, Direction, Durability, Instance, InstanceOptions, Isolation,
-    LockMode, ReadView, Role, SeedInfo, SeedSink, SeedSource, Transaction, TxnError,
+    Database, DbError, DbOptions, Direction, Durability, Instance, InstanceOptions, Isolation, LockMode,
+    ReadView, Role, SeedInfo, SeedSink, SeedSource, Transaction, TxnError,
 };
 use keel_redo::record::{Change, Group, GroupKind};
 use keel_redo::{LogSource, RedoError, Source};
@@ -594,7 +594,11 @@ impl Rows for Hand<'_> {
     fn first_key(&mut self, tree: TreeId) -> Result<Option<Vec<u8>>, TxnError> {
         let mut cursor =
             self.txn.scan_latest(tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward)?;
-        Ok(cursor.next()?.map(|(key, _)| key.to_vec()))
+        let first = cursor.next()?.map(|(key, _)| key.to_vec());
+        if first.is_none() {
+            self.looked_at.insert((tree, Vec::new()));
+        }
+        Ok(first)
     }
 
     fn fill(&mut self, tree: TreeId, key: &[u8], row: &[u8]) -> Result<(), TxnError> {
@@ -646,7 +650,8 @@ impl Content for Real {
         let mut txn = self.begin();
         let mut hand = Hand { txn: &mut txn, looked_at: BTreeSet::new() };
         let performed = perform(number, &mut hand);
-        let rests_on_reading = hand.looked_at.iter().any(|(tree, _)| *tree != CATALOG_TREE);
+        let rests_on_reading =
+            hand.looked_at.iter().any(|(tree, key)| (*tree, key.as_slice()) != CATALOG_LOCK);
         match performed {
             Ok(()) => {}
             // Somebody has a row locked; the client is told, and tries no more.
