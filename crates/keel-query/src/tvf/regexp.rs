@@ -9,6 +9,7 @@ use crate::expr::Expr;
 use crate::scope::{RowSource, VirtualColumn, VirtualTable};
 use keel_types::functions::regexp::{Captures, Match, Regex, compiled};
 use keel_types::{Length, SqlType, Value, raise};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Text and pattern have to be strings, the pattern not a long one: 8116.
@@ -37,7 +38,7 @@ fn column_like(name: &str, args: &[Expr]) -> VirtualColumn {
 }
 
 /// Text and pattern of a call; `None` when an argument is NULL.
-fn given(args: &[Value]) -> Result<Option<(&str, Regex)>> {
+fn given(args: &[Value]) -> Result<Option<(&str, Rc<Regex>)>> {
     if args.iter().any(Value::is_null) {
         return Ok(None);
     }

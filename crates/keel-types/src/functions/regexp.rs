@@ -16,7 +16,7 @@ use crate::value::Value;
 use regex::RegexBuilder;
 pub use regex::{Captures, Match, Regex};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::rc::Rc;
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("REGEXP_COUNT", 2, 4, |r| {
@@ -44,7 +44,7 @@ const FLAGS: SqlType = SqlType::VarChar(Length::Limited(8000));
 /// Letters that flags may have.
 const FLAGS_MAX: usize = 30;
 /// Compiled patterns that a thread keeps.
-const KEPT_MAX: usize = 64;
+const KEPT_MAX: usize = 16;
 
 /// Types of the arguments: a text, a pattern of limited length, and `more` as far as there are arguments. Error 8116.
 fn params(r: &Request<'_>, more: &[SqlType]) -> Result<Vec<SqlType>> {
@@ -82,26 +82,33 @@ fn resolve_replace(r: &Request<'_>) -> Result<Call> {
 
 /// The pattern, compiled under these flags (`None`: the argument is not there). Errors 19300, 19302, 19303 and 19307 to
 /// 19309; `rows` says that a function in FROM asks, whose errors have other states.
-pub fn compiled(pattern: &str, flags: Option<&str>, rows: bool) -> Result<Regex> {
+pub fn compiled(pattern: &str, flags: Option<&str>, rows: bool) -> Result<Rc<Regex>> {
+    // Shared, not cloned: a clone of the library's begins without what searching has taught it.
     thread_local! {
-        static KEPT: RefCell<HashMap<(Box<str>, Flags), Regex>> = RefCell::default();
+        static KEPT: RefCell<Vec<Kept>> = RefCell::default();
     }
     let flags = Flags::of(flags.unwrap_or_default())?;
     KEPT.with_borrow_mut(|kept| {
-        // Nearly always there are few: all go when there are many.
-        let key = (pattern.into(), flags);
-        if let Some(regex) = kept.get(&key) {
-            return Ok(regex.clone());
+        if let Some(at) = kept.iter().position(|k| k.flags == flags && *k.pattern == *pattern) {
+            // What is asked for again is found first.
+            kept.swap(0, at);
+            return Ok(Rc::clone(&kept[0].regex));
         }
-        if kept.len() >= KEPT_MAX {
-            kept.clear();
-        }
-        let regex = flags.compile(pattern).map_err(|error| invalid(pattern, &error, rows))?;
-        Ok(kept.entry(key).or_insert(regex).clone())
+        let regex = Rc::new(flags.compile(pattern).map_err(|error| invalid(pattern, &error, rows))?);
+        kept.truncate(KEPT_MAX - 1);
+        kept.insert(0, Kept { pattern: pattern.into(), flags, regex: Rc::clone(&regex) });
+        Ok(regex)
     })
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// A compiled pattern.
+struct Kept {
+    pattern: Box<str>,
+    flags: Flags,
+    regex: Rc<Regex>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Flags {
     /// `i`, unless a `c` comes later.
     any_case: bool,
@@ -271,7 +278,7 @@ fn at_least(args: &[Value], i: usize, least: i64, (function, name, state): (&str
 }
 
 /// Pattern and flags of a call whose flags are argument `i`.
-fn regex_of(args: &[Value], i: usize) -> Result<Regex> {
+fn regex_of(args: &[Value], i: usize) -> Result<Rc<Regex>> {
     compiled(str_at(args, 1), args.get(i).and_then(Value::as_str), false)
 }
 
