@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 mod managed;
 mod old_disk;
+mod sending;
 
 const GROUP: GroupId = GroupId(Uuid::from_u128(1));
 const DATABASE: GroupDatabaseId = GroupDatabaseId(Uuid::from_u128(2));
@@ -204,6 +205,15 @@ impl Pair {
         self.nodes[i].status().remove(0)
     }
 
+    /// The session in which blocks were last sent.
+    fn sent_in(&self) -> SessionId {
+        let started = self.done.iter().rev().find_map(|(_, action)| match action {
+            Action::StartSending { session, .. } => Some(*session),
+            _ => None,
+        });
+        started.expect("blocks are sent")
+    }
+
     fn answer(&self, id: u64) -> Option<Result<(), CommandError>> {
         self.done.iter().find_map(|(_, action)| match action {
             Action::Reply { command, result } if *command == CommandId(id) => Some(result.clone()),
@@ -301,55 +311,6 @@ fn a_join_that_names_another_type_is_refused() {
     pair.connect();
     assert_eq!(pair.answer(2), Some(Ok(())), "this one named no type");
     assert_eq!(pair.answer(3), Some(Err(CommandError::ClusterTypeMismatch)));
-}
-
-#[test]
-fn a_copy_whose_log_is_gone_makes_room_for_one_new_copy() {
-    let mut pair = Pair::new(0);
-    pair.connect();
-    let mut options =
-        ReplicaOptions::new("TCP://n1:5022", AvailabilityMode::Synchronous, FailoverMode::Manual);
-    options.seeding_mode = SeedingMode::Automatic;
-    let options = Box::new(options);
-    pair.command(0, 3, Command::ModifyReplica { group: GROUP, replica: replica(1), options });
-    pair.command(1, 4, Command::AllowCreate { group: GROUP, allowed: true });
-    pair.pass(1);
-    let session = pair.done.iter().rev().find_map(|(_, action)| match action {
-        Action::StartSending { session, .. } => Some(*session),
-        _ => None,
-    });
-    let (peer, session) = (instance(1), session.unwrap());
-    let failure = SendFailure::LogGone;
-    pair.event(0, Event::SendFailed { peer, database: DATABASE, session, failure });
-    let asked =
-        |pair: &Pair| pair.done.iter().filter(|(_, a)| matches!(a, Action::ExpectSeed { .. })).count();
-    assert_eq!(asked(&pair), 1);
-    pair.command(1, 5, Command::ForceFailover { group: GROUP });
-    pair.pass(1);
-    assert_eq!(pair.answer(5), Some(Err(CommandError::NotSynchronized)), "nothing is left to lead with");
-    // It is taken away when the seeding begins.
-    pair.event(1, Event::DatabaseClosed { database: DATABASE });
-    pair.pass(1);
-    assert_eq!(asked(&pair), 1, "the attempt goes on");
-    pair.event(1, Event::SeedEnded { peer: instance(0), database: DATABASE, completed: false });
-    pair.pass(30);
-    assert!(asked(&pair) > 1, "one that failed is repeated");
-}
-
-#[test]
-fn a_copy_at_whose_end_no_block_of_the_primary_begins_is_suspended_and_says_why() {
-    let mut pair = Pair::new(0);
-    pair.connect();
-    pair.pass(1);
-    let session = pair.done.iter().rev().find_map(|(_, action)| match action {
-        Action::StartSending { session, .. } => Some(*session),
-        _ => None,
-    });
-    let (peer, session) = (instance(1), session.unwrap());
-    let failure = SendFailure::NoBlock;
-    pair.event(0, Event::SendFailed { peer, database: DATABASE, session, failure });
-    pair.pass(1);
-    assert_eq!(pair.status(1).databases[0].suspended, Some(SuspendReason::NoCommonPoint));
 }
 
 #[test]

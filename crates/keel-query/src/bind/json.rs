@@ -28,8 +28,8 @@ impl Binder<'_> {
         }
         let nulls = call.null_on_null.unwrap_or(object);
         let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
-        let columns: Vec<Column> =
-            args.iter().map(|e| Column { name: String::new(), ty: e.ty, raw: self.is_json(e) }).collect();
+        self.refuse_encrypted(&args)?;
+        let columns = self.json_columns(&args);
         let mut e = own(name, TEXT, args, move |v| {
             if object { object_text(&columns, v, nulls) } else { Ok(array_text(&columns, v, nulls)) }
         });
@@ -52,8 +52,8 @@ impl Binder<'_> {
         }
         let object = name == "JSON_OBJECTAGG";
         let nulls = call.null_on_null.unwrap_or(object);
-        let columns: Vec<Column> =
-            args.iter().map(|e| Column { name: String::new(), ty: e.ty, raw: self.is_json(e) }).collect();
+        self.refuse_encrypted(&args)?;
+        let columns = self.json_columns(&args);
         let item = own(name, TEXT, args, move |v| {
             let text = match (columns.as_slice(), v) {
                 ([key, column], [k, v]) => member((k, key.ty), v, column, nulls)?,
@@ -74,8 +74,14 @@ impl Binder<'_> {
         e.nullable = false;
         Ok(e)
     }
+
+    /// How values of these expressions are written.
+    fn json_columns(&self, args: &[Expr]) -> Vec<Column> {
+        args.iter().map(|e| Column { name: String::new(), ty: e.ty, raw: self.is_json(e) }).collect()
+    }
 }
 
+/// Whether a JSON aggregate has the arguments it takes: 174 and 102.
 fn check_call(name: &str, call: &ast::FunctionCall) -> Result<()> {
     let wanted = if name == "JSON_OBJECTAGG" { 2 } else { 1 };
     if call.args.len() != wanted {

@@ -1,0 +1,44 @@
+//! Sessions in which the primary can send no more.
+
+use super::*;
+
+#[test]
+fn a_copy_whose_log_is_gone_makes_room_for_one_new_copy() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    let mut options =
+        ReplicaOptions::new("TCP://n1:5022", AvailabilityMode::Synchronous, FailoverMode::Manual);
+    options.seeding_mode = SeedingMode::Automatic;
+    let options = Box::new(options);
+    pair.command(0, 3, Command::ModifyReplica { group: GROUP, replica: replica(1), options });
+    pair.command(1, 4, Command::AllowCreate { group: GROUP, allowed: true });
+    pair.pass(1);
+    let (peer, session) = (instance(1), pair.sent_in());
+    let failure = SendFailure::LogGone;
+    pair.event(0, Event::SendFailed { peer, database: DATABASE, session, failure });
+    let asked =
+        |pair: &Pair| pair.done.iter().filter(|(_, a)| matches!(a, Action::ExpectSeed { .. })).count();
+    assert_eq!(asked(&pair), 1);
+    pair.command(1, 5, Command::ForceFailover { group: GROUP });
+    pair.pass(1);
+    assert_eq!(pair.answer(5), Some(Err(CommandError::NotSynchronized)), "nothing is left to lead with");
+    // It is taken away when the seeding begins.
+    pair.event(1, Event::DatabaseClosed { database: DATABASE });
+    pair.pass(1);
+    assert_eq!(asked(&pair), 1, "the attempt goes on");
+    pair.event(1, Event::SeedEnded { peer: instance(0), database: DATABASE, completed: false });
+    pair.pass(30);
+    assert!(asked(&pair) > 1, "one that failed is repeated");
+}
+
+#[test]
+fn a_copy_at_whose_end_no_block_of_the_primary_begins_is_suspended_and_says_why() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    pair.pass(1);
+    let (peer, session) = (instance(1), pair.sent_in());
+    let failure = SendFailure::NoBlock;
+    pair.event(0, Event::SendFailed { peer, database: DATABASE, session, failure });
+    pair.pass(1);
+    assert_eq!(pair.status(1).databases[0].suspended, Some(SuspendReason::NoCommonPoint));
+}
