@@ -87,7 +87,8 @@ pub enum Msg {
         /// The attempt.
         session: SessionId,
     },
-    /// Secondary → primary: I have no copy of this database and may make one.
+    /// Secondary → primary: I have no copy of this database, or none that could follow, and may make one. It is sent one as soon as nobody
+    /// counts on what it had; until then it asks again.
     WantSeed {
         /// The group.
         group: GroupId,

@@ -140,7 +140,7 @@ impl World {
                     self.instances[i].engines.insert(index, engine);
                     self.at(i, 0, What::Tell(Box::new(Event::DatabaseOpened { database, facts })));
                 }
-                Ok(None) => {}
+                Ok(None) => self.at(i, 0, What::Tell(Box::new(Event::DatabaseClosed { database }))),
                 Err(error) => self.disk_failed(i, &error),
             }
         }
