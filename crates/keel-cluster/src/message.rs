@@ -134,7 +134,7 @@ pub enum RefuseReason {
     NoCommonPoint,
     /// The primary no longer has the log at the place where the follower stands: the copy must be seeded anew.
     LogGone,
-    /// The primary's own copy is not usable.
+    /// The primary's own copy is not usable; or, of a session in which blocks were sent, its log could not be read.
     NotAvailable,
 }
 

@@ -545,14 +545,13 @@ impl Group {
         let Some(replica) = self.follower_replica(peer) else { return };
         self.end_session(cx, database, replica, LeaveReason::Stopped);
         let reason = match failure {
-            SendFailure::LogGone => Some(RefuseReason::LogGone),
+            SendFailure::LogGone => RefuseReason::LogGone,
             // It would ask for the same place for ever.
-            SendFailure::NoBlock => Some(RefuseReason::NoCommonPoint),
-            SendFailure::ReadFailed => None,
+            SendFailure::NoBlock => RefuseReason::NoCommonPoint,
+            // It may be read the next time; until then there is nothing to be had here.
+            SendFailure::ReadFailed => RefuseReason::NotAvailable,
         };
-        if let Some(reason) = reason {
-            cx.send(peer, Msg::Refuse { database, session, reason });
-        }
+        cx.send(peer, Msg::Refuse { database, session, reason });
         if failure == SendFailure::LogGone {
             cx.log(self.config.id, Some(database), LogEvent::NeedsSeeding(replica));
         }

@@ -106,6 +106,13 @@ impl Feed {
         self.retry_at = now + pause.min(BACKOFF_MAX);
     }
 
+    /// The primary could not read its log behind `at`, and may the next time. It is asked again ever more seldom.
+    fn capture_failed(&mut self, at: Lsn, now: Duration) {
+        self.trouble = Some(SuspendReason::Capture);
+        self.failures = self.gap(at, now);
+        self.back_off(now);
+    }
+
     /// Blocks did not follow on the log, which is hardened up to `at`. The first time it is asked again at once: a message
     /// was lost. Returns how often that has happened there.
     fn gap(&mut self, at: Lsn, now: Duration) -> u32 {
@@ -414,11 +421,13 @@ impl Group {
             return;
         }
         db.feed.refused = Some(reason);
+        let receiving = db.feed.receiving_session().is_some();
         self.stop_feed(cx, database);
         let consented = self.config.options.cluster_type.is_mirroring()
             && self.local.databases.get(&database).is_some_and(|d| d.consented == self.config.stamp.epoch);
         let Some(db) = self.databases.get_mut(&database) else { return };
         match reason {
+            RefuseReason::NotAvailable if receiving => db.feed.capture_failed(db.hardened, cx.now),
             RefuseReason::Suspended | RefuseReason::NotAvailable => db.feed.retry_at = cx.now + RETRY_AFTER,
             // Nothing of its own would be lost by replacing the copy.
             RefuseReason::LogGone => db.feed.reseed = true,

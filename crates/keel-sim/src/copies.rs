@@ -534,8 +534,8 @@ impl World {
                 self.check.epoch_started(epoch, i);
                 self.check_alone(i, epoch);
             }
-            self.check_promotion(i, epoch, &opened.iter().map(|o| o.0).collect::<Vec<_>>());
         }
+        self.check_promotion(i, epoch, &opened.iter().map(|o| o.0).collect::<Vec<_>>());
         let event = Event::Promoted { group: self.group_of(i), epoch, databases: opened };
         self.answer_in_order(i, Worker::Copies, (MS, 20 * MS), event);
     }
