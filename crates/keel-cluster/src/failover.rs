@@ -132,10 +132,11 @@ impl Group {
         self.local.databases.get(&database).is_some_and(|d| d.left)
     }
 
-    /// SET HADR OFF took out here what other members of the set have.
+    /// SET HADR OFF took out here what other members of the set have. A forwarder may do without.
     pub(crate) fn left_to_others(&self) -> bool {
         let left = self.config.databases.iter().filter(|d| self.has_left(d.id));
-        left.flat_map(|d| &d.synchronized).any(|replica| *replica != self.me)
+        let mut members = left.flat_map(|d| &d.synchronized);
+        !self.config.forwards() && members.any(|replica| *replica != self.me)
     }
 
     /// Writes the configuration of a new epoch with this replica as primary.
