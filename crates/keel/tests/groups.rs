@@ -192,11 +192,11 @@ fn a_secondary_without_a_database_does_not_take_the_role_until_it_is_joined() {
     let seedings = two.value(SEEDINGS);
 
     two.run(OFF);
-    assert!(refused(two, FAILOVER).contains("Msg 41142,"), "{}", two.log());
-    assert!(refused(one, OFF).contains("Msg 35240,"));
+    assert!(refused(two, FAILOVER).contains("41142"), "{}", two.log());
+    assert!(refused(one, OFF).contains("35240"));
     one.until(SYNCHRONIZED, "2");
     one.run("INSERT shop.dbo.orders (customer, amount) VALUES (N'meanwhile', 1)");
-    assert!(refused(two, FAILOVER).contains("Msg 41142,"));
+    assert!(refused(two, FAILOVER).contains("41142"));
     two.run(JOIN);
     one.until(SYNCHRONIZED, "3");
     // At once.
@@ -208,7 +208,7 @@ fn a_secondary_without_a_database_does_not_take_the_role_until_it_is_joined() {
 
     // Suspended it is no target either.
     two.run("ALTER DATABASE shop SET HADR SUSPEND");
-    assert!(refused(two, FAILOVER).contains("Msg 41142,"));
+    assert!(refused(two, FAILOVER).contains("41142"));
     two.run("ALTER DATABASE shop SET HADR RESUME");
     one.until(SYNCHRONIZED, "3");
     two.run(FAILOVER);
