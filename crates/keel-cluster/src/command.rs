@@ -62,7 +62,7 @@ impl Group {
                 self.answer(cx, id, result);
             }
             Command::JoinDatabase { database } => {
-                let result = self.join_database(database);
+                let result = self.join_database(cx, database);
                 self.answer(cx, id, result);
             }
             Command::AllowCreate { allowed, .. } => {
@@ -274,7 +274,8 @@ impl Group {
     }
 
     fn leave_database(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) -> Result<(), CommandError> {
-        if self.role.leads() && !self.config.forwards() {
+        // Nor where the role is this replica's, though it does not lead just now: it would come back to it without the database.
+        if !self.config.forwards() && (self.role.leads() || self.config.primary == Some(self.me)) {
             return Err(CommandError::IsPrimary);
         }
         self.stop_feed(cx, database);
@@ -282,24 +283,34 @@ impl Group {
         self.local_database(database).left = true;
         let revision = self.touch();
         if let Some(db) = self.databases.get_mut(&database) {
-            db.open = false;
+            db.leaving |= std::mem::take(&mut db.open);
         }
         self.when_durable(revision, Effect::Release(database, false));
         Ok(())
     }
 
-    fn join_database(&mut self, database: GroupDatabaseId) -> Result<(), CommandError> {
-        if self.role.leads() && !self.config.forwards() {
+    /// The copy that was let go is taken back, and follows: it may be counted on still. A new one is asked for when there is none, or
+    /// when it cannot follow. Who leads without it, because nobody else had it either or by force, leads with it then.
+    fn join_database(&mut self, cx: &Cx<'_>, database: GroupDatabaseId) -> Result<(), CommandError> {
+        if self.role.leads() && !self.config.forwards() && !self.has_left(database) {
             return Err(CommandError::IsPrimary);
         }
         let local = self.local_database(database);
-        local.left = false;
+        let left = std::mem::take(&mut local.left);
         local.suspended = None;
+        let before = self.effects.len();
         self.effects.retain(|(_, e)| !matches!(e, Effect::Release(id, _) if *id == database));
+        let kept = self.effects.len() < before;
         if let Some(db) = self.databases.get_mut(&database) {
             db.feed.reseed = false;
             db.feed.refused = None;
             db.feed.retry_at = Default::default();
+            if left && kept && db.leaving {
+                // It was not let go yet: what its log has come to is asked for before it follows.
+                db.open = true;
+            } else if left {
+                db.awaited = Some(cx.now);
+            }
         }
         self.consent(database);
         self.touch();

@@ -107,8 +107,8 @@ pub enum Event {
         /// Its log.
         facts: LogFacts,
     },
-    /// The local copy cannot be used any more, or (after a start) there is none. Without this or `DatabaseOpened` a started
-    /// instance waits a session time-out before it asks for a new copy.
+    /// The local copy cannot be used any more, or (after a start, or JOIN) there is none. Without this or `DatabaseOpened` an
+    /// instance then waits a session time-out before it asks for a new copy.
     DatabaseClosed {
         /// Which.
         database: GroupDatabaseId,
@@ -395,7 +395,7 @@ pub enum Command {
         database: GroupDatabaseId,
     },
     /// ALTER DATABASE … SET HADR AVAILABILITY GROUP, on a secondary: undoes [`Command::LeaveDatabase`], and is the consent
-    /// to follow. [`Event::DatabaseOpened`] tells the copy's log.
+    /// to follow. [`Event::DatabaseOpened`] tells the copy's log, or [`Event::DatabaseClosed`] that there is none.
     JoinDatabase {
         /// Which.
         database: GroupDatabaseId,

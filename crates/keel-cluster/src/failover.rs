@@ -68,7 +68,7 @@ impl Group {
         if !self.is_durable() || self.store.retry_at.is_some() || !self.databases_ready(cx) {
             return false;
         }
-        if self.has_short_log() {
+        if self.has_short_log() || self.left_to_others() {
             return false;
         }
         if self.shown.values().any(|s| s.epoch > self.config.stamp.epoch) {
@@ -130,6 +130,13 @@ impl Group {
     /// SET HADR OFF was given here.
     pub(crate) fn has_left(&self, database: GroupDatabaseId) -> bool {
         self.local.databases.get(&database).is_some_and(|d| d.left)
+    }
+
+    /// SET HADR OFF took out here what other members of the set have. A forwarder may do without.
+    pub(crate) fn left_to_others(&self) -> bool {
+        let left = self.config.databases.iter().filter(|d| self.has_left(d.id));
+        let mut members = left.flat_map(|d| &d.synchronized);
+        !self.config.forwards() && members.any(|replica| *replica != self.me)
     }
 
     /// Writes the configuration of a new epoch with this replica as primary.
@@ -315,7 +322,7 @@ impl Group {
         let (group, epoch) = (self.config.id, self.config.stamp.epoch);
         let Some(db) = self.databases.get_mut(&database) else { return };
         let begun = db.history.last().is_some_and(|(last, _)| *last >= epoch);
-        if db.is_whole() && !db.opening && !begun {
+        if db.is_whole() && !db.is_short() && !db.opening && !begun {
             db.opening = true;
             cx.push(Action::PromoteDatabase { group, epoch, database });
         }

@@ -72,8 +72,10 @@ impl Role {
 pub(crate) struct Database {
     /// The local copy is open and its log is known.
     pub(crate) open: bool,
-    /// This instance has just started and may yet find a copy: no other is asked for.
-    pub(crate) awaited: bool,
+    /// This instance has started, or was told to join it, at this time, and may yet find a copy: no other is asked for.
+    pub(crate) awaited: Option<Duration>,
+    /// It was open when it was told to leave the group, and is let go when that is durable.
+    pub(crate) leaving: bool,
     /// Since this instance opened it, a primary has accepted the log, or it has led with it. Until then the log may have
     /// lost something on its disk, and only a comparison with the other members' tells.
     pub(crate) proven: bool,
@@ -304,7 +306,7 @@ impl Group {
     pub(crate) fn restart(record: GroupRecord, now: Duration) -> Group {
         let mut group = Group::new(record.config, record.me, record.local, now);
         for database in group.databases.values_mut() {
-            database.awaited = true;
+            database.awaited = Some(now);
         }
         for database in group.local.databases.values_mut() {
             if database.suspended == Some(SuspendReason::User) {
@@ -518,6 +520,9 @@ impl Group {
                 Effect::Reply(command, result) => cx.reply(command, result),
                 Effect::Log(database, what) => cx.log(self.config.id, database, what),
                 Effect::Release(database, writable) => {
+                    if let Some(db) = self.databases.get_mut(&database) {
+                        db.leaving = false;
+                    }
                     if !self.exists() || self.config.database(database).is_none() {
                         self.databases.remove(&database);
                     }
@@ -632,6 +637,11 @@ impl Group {
     }
 
     pub(crate) fn database_opened(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, facts: LogFacts) {
+        if self.has_left(database) {
+            // It was told to leave while it was being opened.
+            cx.push(Action::Release { database, writable: false });
+            return;
+        }
         // A copy that was still being taken must not replace this one later.
         self.stop_feed(cx, database);
         // Whoever followed the copy that was here before may stand in another history: nothing of that counts in this one.
@@ -642,7 +652,7 @@ impl Group {
         db.applied = facts.agreed.min(facts.end);
         db.pace = RedoPace::default();
         db.set_facts(facts);
-        db.awaited = false;
+        db.awaited = None;
         db.proven = false;
         db.survey = None;
         db.feed = Feed { seeding: db.feed.seeding, ..Feed::default() };
@@ -674,7 +684,8 @@ impl Group {
         if let Some(db) = self.databases.get_mut(&database) {
             db.open = false;
             db.opening = false;
-            db.awaited = false;
+            db.leaving = false;
+            db.awaited = None;
         }
         self.settle(cx);
     }
@@ -682,6 +693,15 @@ impl Group {
     /// The synchronized sets that count for the commit gate: of everything that may be the durable configuration.
     /// Some are named more than once.
     pub(crate) fn recorded(&self, database: GroupDatabaseId) -> impl Iterator<Item = ReplicaId> {
+        self.named_in_sets(database).filter(|r| *r != self.me)
+    }
+
+    /// Some configuration that may be the durable one, here or in the store, counts on the replica's copy.
+    pub(crate) fn counts_on(&self, database: GroupDatabaseId, replica: ReplicaId) -> bool {
+        self.named_in_sets(database).any(|r| r == replica)
+    }
+
+    fn named_in_sets(&self, database: GroupDatabaseId) -> impl Iterator<Item = ReplicaId> {
         let configs =
             self.store.in_flight.iter().map(|f| &f.config).chain([&self.store.durable, &self.config]);
         let settled = self.clustered().then_some(&self.store.settled);
@@ -689,7 +709,6 @@ impl Group {
             .chain(settled)
             .filter_map(move |c| c.database(database))
             .flat_map(|d| d.synchronized.iter().copied())
-            .filter(|r| *r != self.me)
     }
 
     pub(crate) fn both_synchronous(&self, replica: ReplicaId) -> bool {

@@ -88,6 +88,8 @@
 //! | a restarted primary | hearing from the set's members | whoever was made primary meanwhile shows a newer stamp | they come, or FAILOVER |
 //! | a follower | its promise being durable | it has acknowledged nothing of the new epoch yet | the disk |
 //! | a forced-over copy | RESUME | its tail is kept | an operator |
+//! | a copy to be made anew | no record naming it in the set | what it has is kept, and counts no more once it has asked | its removal, durable; by the session time-out also when nothing of it was heard |
+//! | a copy that was joined | it being opened, or word that there is none | it is not thrown away while it may be counted on | that word, or the session time-out |
 //!
 //! A failed [`Action::Persist`] stops a primary at once: it fences, takes back in memory what is not durable (whoever asked
 //! is told that it failed, so it must not take effect later), and resumes when it can write again.
@@ -100,7 +102,8 @@
 //! 3. Redo is never allowed past the commit point, nor past the local hardened end.
 //! 4. A copy is cut only at the place its primary named for this session, only while nothing is being received, and never
 //!    before its floor.
-//! 5. A log of the synchronized set is never replaced by a seeded copy: whoever asks for one has left the set first.
+//! 5. A log of the synchronized set is never replaced by a seeded copy: whoever asks for one has left the set first, in every
+//!    configuration that may be durable, and from its asking on nothing counts that it had acknowledged.
 //!
 //! The first three are asserted between any two steps; `keel-sim` checks all of them, and the promises that follow from
 //! them, from outside.

@@ -87,7 +87,8 @@ pub enum Msg {
         /// The attempt.
         session: SessionId,
     },
-    /// Secondary → primary: I have no copy of this database and may make one.
+    /// Secondary → primary: I have no copy of this database, or none that could follow, and may make one. It is sent one as soon as nobody
+    /// counts on what it had; until then it asks again.
     WantSeed {
         /// The group.
         group: GroupId,
@@ -133,7 +134,7 @@ pub enum RefuseReason {
     NoCommonPoint,
     /// The primary no longer has the log at the place where the follower stands: the copy must be seeded anew.
     LogGone,
-    /// The primary's own copy is not usable.
+    /// The primary's own copy is not usable; or, of a session in which blocks were sent, its log could not be read.
     NotAvailable,
 }
 

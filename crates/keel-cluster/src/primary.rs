@@ -545,14 +545,13 @@ impl Group {
         let Some(replica) = self.follower_replica(peer) else { return };
         self.end_session(cx, database, replica, LeaveReason::Stopped);
         let reason = match failure {
-            SendFailure::LogGone => Some(RefuseReason::LogGone),
+            SendFailure::LogGone => RefuseReason::LogGone,
             // It would ask for the same place for ever.
-            SendFailure::NoBlock => Some(RefuseReason::NoCommonPoint),
-            SendFailure::ReadFailed => None,
+            SendFailure::NoBlock => RefuseReason::NoCommonPoint,
+            // It may be read the next time; until then there is nothing to be had here.
+            SendFailure::ReadFailed => RefuseReason::NotAvailable,
         };
-        if let Some(reason) = reason {
-            cx.send(peer, Msg::Refuse { database, session, reason });
-        }
+        cx.send(peer, Msg::Refuse { database, session, reason });
         if failure == SendFailure::LogGone {
             cx.log(self.config.id, Some(database), LogEvent::NeedsSeeding(replica));
         }
@@ -682,11 +681,18 @@ impl Group {
         database: GroupDatabaseId,
         stamp: Stamp,
     ) {
-        let usable = self.is_primary()
-            && self.promise_is_durable()
-            && stamp.epoch == self.config.stamp.epoch
-            && self.config.database(database).is_some()
-            && self.suspended(database).is_none();
+        let follows =
+            self.is_primary() && self.promise_is_durable() && stamp.epoch == self.config.stamp.epoch;
+        let Some(replica) = self.follower_replica(peer).filter(|_| follows) else { return };
+        // What it has acknowledged is gone, or will be.
+        let follower = self.databases.get_mut(&database).and_then(|d| d.followers.get_mut(&replica));
+        if let Some(follower) = follower {
+            follower.positions = CopyPositions::default();
+        }
+        self.end_session(cx, database, replica, LeaveReason::Stopped);
+        let usable = self.config.database(database).is_some()
+            && self.suspended(database).is_none()
+            && !self.counts_on(database, replica);
         let guest_may = self.guest().is_none_or(|guest| guest.1 != Some(peer))
             || self
                 .config
@@ -694,8 +700,9 @@ impl Group {
                 .as_ref()
                 .and_then(|d| d.other())
                 .is_some_and(|m| m.seeding_mode == SeedingMode::Automatic);
-        let Some(replica) = self.follower_replica(peer).filter(|_| guest_may) else { return };
-        let Some(db) = self.databases.get_mut(&database).filter(|d| usable && d.open && !d.opening) else {
+        let Some(db) =
+            self.databases.get_mut(&database).filter(|d| usable && guest_may && d.open && !d.opening)
+        else {
             return;
         };
         let follower = db.followers.entry(replica).or_insert_with(|| Follower::new(cx.now));
@@ -710,7 +717,6 @@ impl Group {
         {
             self.touch_config();
         }
-        self.end_session(cx, database, replica, LeaveReason::Stopped);
         cx.push(Action::Seed { peer, database });
     }
 }

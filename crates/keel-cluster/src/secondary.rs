@@ -7,6 +7,15 @@
 //! ```
 //! A copy follows only a primary that is connected, has said it is on line in the epoch known here, and only after that
 //! epoch is in the durable record: from then on this instance takes blocks of no older one.
+//!
+//! # A copy that is made anew
+//! What was acknowledged with the old one may be on few others, so two things are waited for, whatever messages are lost:
+//! ```text
+//!   secondary                                               primary
+//!   Parting: keeps what it has ──WantSeed──► counts nothing of it any more, and takes it out of the set
+//!   the record does not name it: Seeding ──WantSeed──► no configuration that may be durable names it: Seed
+//! ```
+//! And none is asked for where one may yet be opened: after a start and after JOIN, until it is, or there is word that there is none.
 
 use crate::action::{Action, LogEvent};
 use crate::config::{SeedingMode, Stamp, SuspendReason};
@@ -37,6 +46,9 @@ pub(crate) enum Stage {
     Cutting { session: SessionId, at: Lsn, agreed: Lsn },
     /// Blocks are taken. The time: when the primary last confirmed it is sending.
     Receiving(SessionId, Duration),
+    /// There is no copy that could follow, and the record counts on the one there was: the primary was told so, and asked to take it
+    /// out of the set. The time: when that was.
+    Parting(Duration),
     /// A copy is being taken. The time: when it last moved.
     Seeding(Duration),
 }
@@ -66,7 +78,7 @@ pub(crate) struct Feed {
 impl Feed {
     pub(crate) fn session(&self) -> Option<SessionId> {
         match self.stage {
-            Stage::Idle | Stage::Seeding(_) => None,
+            Stage::Idle | Stage::Parting(_) | Stage::Seeding(_) => None,
             Stage::Inspecting(s) | Stage::Asking(s, _) | Stage::Receiving(s, _) => Some(s),
             Stage::Cutting { session, .. } => Some(session),
         }
@@ -92,6 +104,13 @@ impl Feed {
         let pause = BACKOFF_FIRST * 2u32.saturating_pow(self.failures.min(10));
         self.failures += 1;
         self.retry_at = now + pause.min(BACKOFF_MAX);
+    }
+
+    /// The primary could not read its log behind `at`, and may the next time. It is asked again ever more seldom.
+    fn capture_failed(&mut self, at: Lsn, now: Duration) {
+        self.trouble = Some(SuspendReason::Capture);
+        self.failures = self.gap(at, now);
+        self.back_off(now);
     }
 
     /// Blocks did not follow on the log, which is hardened up to `at`. The first time it is asked again at once: a message
@@ -155,8 +174,12 @@ impl Group {
         // Who joins a contained group takes its system databases with it.
         let may_seed = self.config.is_system_database(database)
             || self.local.may_create_databases && self.seeding_mode() == Some(SeedingMode::Automatic);
-        let started = cx.now.saturating_sub(self.role_since) >= self.my_session_timeout();
+        let (role_since, patience) = (self.role_since, self.my_session_timeout());
+        // A forwarder is always in the set of its own group; the source sees to it that it does not count on what is replaced.
+        let counted = !self.is_forwarder() && self.counts_on(database, self.me);
         let Some(db) = self.databases.get_mut(&database) else { return };
+        let comes_yet =
+            db.awaited.is_some_and(|since| cx.now.saturating_sub(since.max(role_since)) < patience);
         let wanted = db.agreed.max(db.source_agreed);
         let starved = db.feed.is_starved([db.hardened, db.applied], wanted, cx.now);
         match db.feed.stage {
@@ -166,12 +189,25 @@ impl Group {
                 db.feed.stage = Stage::Inspecting(session);
                 cx.push(Action::Inspect { database, session });
             }
-            Stage::Idle if may_seed && (started || !db.awaited) => {
+            Stage::Idle if !may_seed || comes_yet => {}
+            Stage::Idle if counted => {
+                db.feed.stage = Stage::Parting(cx.now);
+                cx.send(primary, Msg::WantSeed { group, database, stamp });
+            }
+            Stage::Idle => {
                 let attempts = db.feed.seeding.map_or(0, |s| s.attempts) + 1;
                 let fresh = SeedStatus { state: SeedState::Pending, done: 0, total: 0, attempts };
                 db.feed.seeding = Some(fresh);
                 db.feed.stage = Stage::Seeding(cx.now);
                 cx.push(Action::ExpectSeed { peer: primary, database });
+                cx.send(primary, Msg::WantSeed { group, database, stamp });
+            }
+            Stage::Parting(_) if !counted => {
+                db.feed.stage = Stage::Idle;
+                self.drive_feed(cx, database);
+            }
+            Stage::Parting(since) if cx.now.saturating_sub(since) >= RETRY_AFTER => {
+                db.feed.stage = Stage::Parting(cx.now);
                 cx.send(primary, Msg::WantSeed { group, database, stamp });
             }
             Stage::Asking(_, since) if cx.now.saturating_sub(since) >= RETRY_AFTER => {
@@ -385,11 +421,13 @@ impl Group {
             return;
         }
         db.feed.refused = Some(reason);
+        let receiving = db.feed.receiving_session().is_some();
         self.stop_feed(cx, database);
         let consented = self.config.options.cluster_type.is_mirroring()
             && self.local.databases.get(&database).is_some_and(|d| d.consented == self.config.stamp.epoch);
         let Some(db) = self.databases.get_mut(&database) else { return };
         match reason {
+            RefuseReason::NotAvailable if receiving => db.feed.capture_failed(db.hardened, cx.now),
             RefuseReason::Suspended | RefuseReason::NotAvailable => db.feed.retry_at = cx.now + RETRY_AFTER,
             // Nothing of its own would be lost by replacing the copy.
             RefuseReason::LogGone => db.feed.reseed = true,

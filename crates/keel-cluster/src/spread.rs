@@ -273,7 +273,8 @@ impl Group {
         let stays = |id| config.database(id).is_some() && !own.get(&id).is_some_and(|local| local.left);
         self.effects.retain(|(_, e)| !matches!(e, Effect::Release(id, _) if stays(*id)));
         self.consider_suspensions(cx);
-        if handed_over {
+        // What was taken out here meanwhile its last primary still has.
+        if handed_over && !self.left_to_others() {
             self.begin_record(cx, primary_before, FailoverKind::Planned);
             self.set_role(cx, Role::Promoting { revision, opening: false });
         }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use uuid::Uuid;
 
+mod leaving;
 mod managed;
 mod old_disk;
 mod sending;
@@ -32,6 +33,8 @@ struct Pair {
     ends: [Lsn; 2],
     /// Nothing before this can be cut.
     floors: [Lsn; 2],
+    /// The epoch of the blocks in the logs, of a test in which a log with some is looked at.
+    written_in: Option<Epoch>,
     /// Everything done, without messages.
     done: Vec<(usize, Action)>,
     cut: bool,
@@ -59,6 +62,7 @@ impl Pair {
             waiting: Vec::new(),
             ends: [Lsn::ZERO; 2],
             floors: [Lsn::ZERO; 2],
+            written_in: None,
             done: Vec::new(),
             cut: false,
         };
@@ -82,7 +86,8 @@ impl Pair {
     }
 
     fn facts(&self, i: usize) -> LogFacts {
-        let history = vec![(Epoch(1), Lsn::ZERO)];
+        let epochs = [Epoch(1)].into_iter().chain(self.written_in);
+        let history = epochs.map(|epoch| (epoch, Lsn::ZERO)).collect();
         LogFacts { history, end: self.ends[i], agreed: Lsn::ZERO, floor: self.floors[i], reached: Lsn::ZERO }
     }
 

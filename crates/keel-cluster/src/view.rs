@@ -158,7 +158,9 @@ impl Group {
             }
             Stage::Cutting { .. } => SynchronizationState::Reverting,
             Stage::Seeding(_) => SynchronizationState::Initializing,
-            Stage::Idle | Stage::Inspecting(_) | Stage::Asking(..) => SynchronizationState::NotSynchronizing,
+            Stage::Idle | Stage::Parting(_) | Stage::Inspecting(_) | Stage::Asking(..) => {
+                SynchronizationState::NotSynchronizing
+            }
         }
     }
 

@@ -148,6 +148,14 @@ impl Shared {
         }
     }
 
+    /// Of a database that was joined and is not here, say because it was dropped after SET HADR OFF: nobody need wait for it.
+    pub(crate) fn tell_if_missing(self: &Arc<Self>, id: GroupDatabaseId) {
+        let named = self.named_databases().into_iter().find(|named| named.id == id);
+        if named.is_some_and(|named| self.registered(&named).is_none()) {
+            self.step(Event::DatabaseClosed { database: id });
+        }
+    }
+
     fn named_databases(&self) -> Vec<Named> {
         let me = keel_cluster::InstanceId(self.identity.instance);
         let machine = self.machine.lock();

@@ -325,9 +325,16 @@ impl Shared {
         let (answer, answered) = mpsc::channel();
         let id = self.next_command();
         self.replies.lock().insert(id, answer);
+        let joined = match &command {
+            Command::JoinDatabase { database } => Some(*database),
+            _ => None,
+        };
         // A database named by the command must be known before the machine asks for it.
         self.step(Event::Command { id, command });
         self.bind();
+        if let Some(database) = joined {
+            self.tell_if_missing(database);
+        }
         self.bells.ring();
         let result = answered.recv_timeout(timeout);
         self.replies.lock().remove(&id);

@@ -546,7 +546,7 @@ impl World {
     /// A database is closed where it is led, so nobody can follow there; an operator who may lose something has another one lead.
     fn leads_with_nothing(&self, leader: usize) -> bool {
         let closed = |s: GroupStatus| s.databases.iter().any(|d| !d.open);
-        self.plan.cluster && self.plan.force && self.status(leader).is_some_and(closed)
+        self.plan.force && self.status(leader).is_some_and(closed)
     }
 
     /// REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT.

@@ -140,7 +140,7 @@ impl World {
                     self.instances[i].engines.insert(index, engine);
                     self.at(i, 0, What::Tell(Box::new(Event::DatabaseOpened { database, facts })));
                 }
-                Ok(None) => {}
+                Ok(None) => self.at(i, 0, What::Tell(Box::new(Event::DatabaseClosed { database }))),
                 Err(error) => self.disk_failed(i, &error),
             }
         }
@@ -534,8 +534,8 @@ impl World {
                 self.check.epoch_started(epoch, i);
                 self.check_alone(i, epoch);
             }
-            self.check_promotion(i, epoch, &opened.iter().map(|o| o.0).collect::<Vec<_>>());
         }
+        self.check_promotion(i, epoch, &opened.iter().map(|o| o.0).collect::<Vec<_>>());
         let event = Event::Promoted { group: self.group_of(i), epoch, databases: opened };
         self.answer_in_order(i, Worker::Copies, (MS, 20 * MS), event);
     }

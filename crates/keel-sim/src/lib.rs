@@ -42,7 +42,8 @@
 //! their disks or the end of a log, stall, and say that they are unfit; nodes are taken out and come back under load, and quorums
 //! are forced; the same where a cluster manager from outside says who leads (CLUSTER_TYPE = EXTERNAL), and not always the right thing; and
 //! pairs of groups of either kind, synchronous and asynchronous, between which the way is cut or long and operators change
-//! the roles over, as planned and after disasters. In all kinds a disk may fail one operation: a process that cannot go on after that is started again.
+//! the roles over, as planned and after disasters. In all kinds a disk may fail one operation: a process that cannot go on after that is started again; and
+//! copies of databases are taken out of their group (SET HADR OFF) and joined again.
 //! The seeding of a real database may be broken off anywhere, and what is there gone on with, from whatever picture comes next.
 //!
 //! ## Running it

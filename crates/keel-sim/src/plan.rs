@@ -78,7 +78,7 @@ pub enum Op {
     RemoveDatabase(usize),
     /// It is added again by the primary.
     AddDatabase(usize),
-    /// SET HADR OFF of a database on an instance; in scripts alone.
+    /// SET HADR OFF of a database on an instance.
     Leave(usize, usize),
     /// SET HADR AVAILABILITY GROUP of a database on an instance where that was given.
     Join(usize, usize),
@@ -201,6 +201,7 @@ impl Plan {
         }
         plan.fail_disks();
         plan.let_redo_lag();
+        plan.take_copies_out();
         plan
     }
 
@@ -243,6 +244,7 @@ impl Plan {
         plan.change_members();
         plan.fail_disks();
         plan.let_redo_lag();
+        plan.take_copies_out();
         plan.go_back();
         plan
     }
@@ -295,6 +297,28 @@ impl Plan {
             }
             if dice.below(4) != 0 {
                 self.ops.push((at + time, Op::Lag(i, 0)));
+            }
+        }
+        self.ops.sort_by_key(|(at, _)| *at);
+    }
+
+    /// Copies are taken out of the group under load, and mostly joined again: at once, soon, or after others have led.
+    fn take_copies_out(&mut self) {
+        let mut dice = SplitMix(self.chances ^ 0x0FF_1E7);
+        if dice.below(4) != 0 {
+            return;
+        }
+        let end = self.ops.last().map_or(0, |(at, _)| *at);
+        for _ in 0..1 + dice.below(3) {
+            let i = dice.below(self.instances as u64) as usize;
+            let d = dice.below(self.databases as u64) as usize;
+            let at = 1000 + dice.below(end.max(1000));
+            let out = [0, 50, 1000, 8000][dice.below(4) as usize];
+            self.ops.push((at, Op::Write(d, 1 + dice.below(10) as u32)));
+            self.ops.push((at + dice.below(10), Op::Leave(i, d)));
+            self.ops.push((at + 10 + dice.below(100), Op::Write(d, 1 + dice.below(10) as u32)));
+            if out > 0 {
+                self.ops.push((at + 10 + dice.below(out), Op::Join(i, d)));
             }
         }
         self.ops.sort_by_key(|(at, _)| *at);

@@ -10,7 +10,9 @@ use std::path::Path;
 const LENGTH: u64 = 6_000;
 
 /// What a thousand worlds must reach, or they prove little.
-const REACHED: [&str; 17] = [
+const REACHED: [&str; 19] = [
+    "copy left alone",
+    "copy joined again",
     "ended by a failure of its disk",
     "power lost",
     "session timed out",
@@ -31,7 +33,9 @@ const REACHED: [&str; 17] = [
 ];
 
 /// What two hundred pairs of groups must reach.
-const PAIRS_REACH: [&str; 10] = [
+const PAIRS_REACH: [&str; 12] = [
+    "copy left alone",
+    "copy joined again",
     "role given up to the other side",
     "role taken that was given up",
     "role taken by force",
@@ -45,7 +49,9 @@ const PAIRS_REACH: [&str; 10] = [
 ];
 
 /// What five hundred clusters must reach.
-const CLUSTERS_REACH: [&str; 26] = [
+const CLUSTERS_REACH: [&str; 28] = [
+    "copy left alone",
+    "copy joined again",
     "disk of before",
     "record older than what was acknowledged",
     "redo stood still",
@@ -75,7 +81,9 @@ const CLUSTERS_REACH: [&str; 26] = [
 ];
 
 /// What three hundred clusters with a manager from outside must reach.
-const MANAGED_REACH: [&str; 8] = [
+const MANAGED_REACH: [&str; 10] = [
+    "copy left alone",
+    "copy joined again",
     "promoted by the cluster manager",
     "told to follow",
     "role given up",

@@ -170,6 +170,55 @@ fn a_script_makes_the_group_and_clients_use_it() {
     group.nodes.iter_mut().for_each(Instance::stop);
 }
 
+/// 41142; and what SET HADR OFF let go follows with the log that it has when it is joined again.
+#[test]
+fn a_secondary_without_a_database_does_not_take_the_role_until_it_is_joined() {
+    const SYNCHRONIZED: &str =
+        "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2";
+    const FAILOVER: &str = "ALTER AVAILABILITY GROUP ag1 FAILOVER";
+    const OFF: &str = "ALTER DATABASE shop SET HADR OFF";
+    const JOIN: &str = "ALTER DATABASE shop SET HADR AVAILABILITY GROUP = ag1";
+    const SEEDINGS: &str = "SELECT COUNT(*) FROM sys.dm_hadr_automatic_seeding";
+    let refused = |node: &Instance, text: &str| {
+        let output = node.sql(&["-Q", text]);
+        assert!(!output.status.success(), "{text} on {} went well", node.name);
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    };
+    let mut group = Group::new("left");
+    let made = group.script();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stdout));
+    let [one, two, _] = &group.nodes[..] else { unreachable!("three were made") };
+    one.until(SYNCHRONIZED, "3");
+    let seedings = two.value(SEEDINGS);
+
+    two.run(OFF);
+    assert!(refused(two, FAILOVER).contains("41142"), "{}", two.log());
+    assert!(refused(one, OFF).contains("35240"));
+    one.until(SYNCHRONIZED, "2");
+    one.run("INSERT shop.dbo.orders (customer, amount) VALUES (N'meanwhile', 1)");
+    assert!(refused(two, FAILOVER).contains("41142"));
+    two.run(JOIN);
+    one.until(SYNCHRONIZED, "3");
+    // At once.
+    two.run(OFF);
+    two.run(JOIN);
+    one.run("INSERT shop.dbo.orders (customer, amount) VALUES (N'just then', 1)");
+    one.until(SYNCHRONIZED, "3");
+    assert_eq!(two.value(SEEDINGS), seedings, "no copy was made anew");
+
+    // Suspended it is no target either.
+    two.run("ALTER DATABASE shop SET HADR SUSPEND");
+    assert!(refused(two, FAILOVER).contains("41142"));
+    two.run("ALTER DATABASE shop SET HADR RESUME");
+    one.until(SYNCHRONIZED, "3");
+    two.run(FAILOVER);
+    two.until("SELECT sys.fn_hadr_is_primary_replica('shop')", "1");
+    let both = "SELECT COUNT(*) FROM shop.dbo.orders WHERE customer IN (N'meanwhile', N'just then')";
+    assert_eq!(two.value(both), "2");
+
+    group.nodes.iter_mut().for_each(Instance::stop);
+}
+
 #[test]
 fn three_commands_make_a_group() {
     let mut group = Group::new("commands");

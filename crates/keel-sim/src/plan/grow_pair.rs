@@ -87,6 +87,7 @@ impl Plan {
         plan.ops.sort_by_key(|(at, _)| *at);
         plan.fail_disks();
         plan.let_redo_lag();
+        plan.take_copies_out();
         plan
     }
 

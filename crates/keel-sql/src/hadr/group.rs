@@ -469,10 +469,11 @@ impl Runner<'_> {
 fn check_join(group: &GroupState, database: &str) -> Result<()> {
     let name = &group.spec.name;
     let member = group.database(database).ok_or_else(|| errors::join_unknown_database(database, name))?;
-    if group.writes() {
+    let copy = group.local().and_then(|r| r.database(member.id));
+    // A primary that leads without the database, because it was taken out before, takes it back.
+    if group.writes() && copy.is_none_or(|c| c.joined) {
         return Err(errors::join_on_primary(database, name));
     }
-    let copy = group.local().and_then(|r| r.database(member.id));
     if copy.is_some_and(|c| c.joined && c.sync != SyncState::NotSynchronizing) {
         return Err(errors::already_joined(name));
     }
