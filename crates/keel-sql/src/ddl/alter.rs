@@ -8,11 +8,13 @@ use super::storage;
 use super::table::TableBuilder;
 use crate::catalog::fold;
 use crate::column_keys::column::encrypted_type;
+use crate::engine::TEMPDB;
 use crate::errors;
 use crate::program::Program;
 use crate::program::lower::TypeLookup as _;
 use crate::run::{Frame, Runner};
 use crate::session::scope::Scope;
+use keel_base::DatabaseId;
 use keel_parser::ast::{self, AlterTableAction, ConstraintKind, TableElement};
 use keel_query::catalog::{
     Catalog as _, CheckDef, ColumnDef, DefaultDef, IndexKind, LockEscalation, TableDef,
@@ -640,10 +642,9 @@ impl Runner<'_> {
     /// Compiles a condition over a table's columns, which become variables.
     pub(super) fn row_condition(&self, table: &TableDef, text: &str) -> Result<CompiledCondition> {
         let e = keel_parser::parse_expr(text).map_err(crate::run::parse_error)?;
-        let scope = Scope::bare(self.info, table.database);
         let e = columns_to_variables(e, table)?;
         let program = row_program(table);
-        let scope = scope.with_program(&program);
+        let scope = Scope::bare(self.info, self.home_of(table)).with_program(&program);
         keel_query::compile_condition(&scope, &e)
     }
 
@@ -652,8 +653,13 @@ impl Runner<'_> {
         let e = keel_parser::parse_expr(text).map_err(crate::run::parse_error)?;
         let e = columns_to_variables(e, table)?;
         let program = row_program(table);
-        let scope = Scope::bare(self.info, table.database).with_program(&program);
+        let scope = Scope::bare(self.info, self.home_of(table)).with_program(&program);
         keel_query::compile_expr(&scope, &e, Some(ty))
+    }
+
+    /// Where the functions are that a table's conditions and expressions name: in its database, a temporary table's in the session's.
+    fn home_of(&self, table: &TableDef) -> DatabaseId {
+        if table.database == TEMPDB { self.info.current_database().id } else { table.database }
     }
 
     /// Whether a row satisfies a condition.
