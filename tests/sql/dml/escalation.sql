@@ -9,7 +9,7 @@ select resource_type, request_mode, count(*) as locks from sys.dm_tran_locks
 where request_session_id = @@spid and resource_type in ('KEY', 'OBJECT') group by resource_type, request_mode order by resource_type
 GO
 create procedure escalations as
-select row_lock_count as locks, index_lock_promotion_attempt_count as asked, index_lock_promotion_count as had
+select index_lock_promotion_attempt_count as asked, index_lock_promotion_count as had
 from sys.dm_db_index_operational_stats(db_id(), object_id('t'), 1, null)
 GO
 exec escalations
@@ -80,7 +80,7 @@ GO
 -- session b:
 rollback
 begin tran
-update t set b = 9 where a = 20000
+update t set c = -1 where a = 20000
 GO
 -- session a:
 begin tran

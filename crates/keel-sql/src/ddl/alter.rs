@@ -56,8 +56,8 @@ impl Runner<'_> {
         match action {
             AlterTableAction::Add { check, elements } => {
                 super::options::of_elements(elements, "ALTER TABLE")?;
-                self.alter_add(program, frame, table, elements, check.unwrap_or(true))?;
-                self.history_adds(program, frame, table, elements)
+                self.alter_add(program, table, elements, check.unwrap_or(true))?;
+                self.history_adds(table, elements)
             }
             AlterTableAction::AlterColumn { column, action } => {
                 self.alter_column(program, table, column, action)?;
@@ -107,7 +107,6 @@ impl Runner<'_> {
     fn alter_add(
         &mut self,
         program: &Arc<Program>,
-        frame: &mut Frame,
         table: &Arc<TableDef>,
         elements: &[TableElement],
         validate: bool,
@@ -163,7 +162,7 @@ impl Runner<'_> {
         if table.object_id >= 0 {
             self.check_constraint_names(&entry, &fresh, storage::constraint_names(table))?;
         }
-        self.fill_missing(program, frame, &mut fresh, before, elements)?;
+        self.fill_missing(&mut fresh, before, elements)?;
         if table.period.is_none() && fresh.period.is_some() {
             self.check_period(table, &fresh)?;
         }
@@ -220,8 +219,6 @@ impl Runner<'_> {
     /// What rows stored before show for new columns.
     pub(super) fn fill_missing(
         &mut self,
-        program: &Arc<Program>,
-        frame: &mut Frame,
         table: &mut TableDef,
         first_new: usize,
         elements: &[TableElement],
@@ -252,8 +249,9 @@ impl Runner<'_> {
             }
             let value = match &c.default {
                 Some(default) if shown => {
-                    let e = keel_parser::parse_expr(&default.text).map_err(crate::run::parse_error)?;
-                    self.value(program, frame, &e, Some(c.ty))?
+                    let default = self.row_expression(table, &default.text, c.ty)?;
+                    let mut no_row = vec![Value::Null; table.columns.len()];
+                    default.eval(&mut self.context_with(&mut no_row))?
                 }
                 _ => Value::Null,
             };
