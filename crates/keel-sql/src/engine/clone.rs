@@ -48,6 +48,7 @@ fn own_settings(
         created,
         log_chain: None,
         differential_base: None,
+        file_name: None,
         change_tracking: None,
         change_trees: None,
         capture: None,

@@ -363,7 +363,7 @@ impl Engine {
         // Scripts look whether it is there before they make a backup; if it cannot be made, the first backup says why.
         let _ = self.options.env.disk.create_dir_all(&crate::backup::default_directory(self));
         let mut databases = server::stored_databases(&master)?;
-        self.sweep(&databases)?;
+        self.sweep(&databases);
         // A snapshot is opened over its source.
         databases.sort_by_key(|stored| stored.snapshot.is_some());
         for stored in databases.clone() {
