@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keel_base::panics::damage;
-use keel_query::exec::error::panicked;
+use keel_sql::panicked;
 use keel_sql::sink::ResultSink;
 use keel_sql::{RpcParam, RpcProcedure, TransactionRequest as SqlTransactionRequest};
 use keel_tds::outbox::Outbox;
@@ -18,6 +18,7 @@ use keel_tds::token::done::{Done, DoneKind, DoneStatus};
 use keel_tds::token::{EnvChange, misc};
 use keel_tds::wire::{Message, WireError};
 use keel_tds::{DecodeError, Dialect, bytes::Reader, text};
+use keel_types::SqlError;
 
 use crate::backend::{Settler, SqlSession};
 use crate::bulk::WireBulk;

@@ -178,9 +178,7 @@ impl SqlSession for ToySession {
                 "CLIENT" => self.select(&format!("'{}'", self.client.clone()), sink),
                 "CLASSIFIED" => self.select(&self.classified.to_string(), sink),
                 "PANIC" => panic!("asked for"),
-                "DAMAGED" => {
-                    keel_store::row::column(&[0, 1], 0);
-                }
+                "DAMAGED" => std::panic::panic_any(keel_base::panics::Damaged("asked for".to_owned())),
                 "ERROR" => self.error(16, sink),
                 "FATAL" => self.error(21, sink),
                 "USE" => {

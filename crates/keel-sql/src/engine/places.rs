@@ -19,7 +19,8 @@ impl Engine {
     /// At the start: removes the directories that a restore, a seeding or a DROP DATABASE which was killed has left.
     pub(super) fn sweep(&self, databases: &[StoredDatabase]) {
         if let Err(e) = self.sweep_places(databases) {
-            let text = format!("What is left of databases that were being made or dropped stays: {}", e.message);
+            let text =
+                format!("What is left of databases that were being made or dropped stays: {}", e.message);
             self.options.log.write(&text);
         }
         self.sweep_unfinished(databases);
