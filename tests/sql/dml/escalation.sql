@@ -6,7 +6,7 @@ insert u values (1, 1)
 GO
 create procedure locks as
 select resource_type, request_mode, count(*) as locks from sys.dm_tran_locks
-where request_session_id = @@spid and resource_type in ('KEY', 'OBJECT') group by resource_type, request_mode order by resource_type
+where request_session_id = @@spid and resource_type in ('KEY', 'OBJECT') group by resource_type, request_mode order by resource_type, request_mode
 GO
 create procedure escalations as
 select index_lock_promotion_attempt_count as asked, index_lock_promotion_count as had
