@@ -12,7 +12,7 @@
 //! Validity: offsets never decrease, the last one equals the length of the data, a NULL column is empty, unused
 //! bitmap bits are 0. [`validate`] checks all of that; the readers trust it, because rows come from our own
 //! checksummed blocks and pages. One that is led out of the row by what it reads panics with
-//! [`Damaged`](keel_base::panics::Damaged): the request fails that reads the row, and nobody else.
+//! [`Damaged`]: the request fails that reads the row, and nobody else.
 //!
 //! A row may hold fewer columns than its table has now (columns added later): the caller compares with [`count`]
 //! and supplies the default. Column bytes are opaque here; their encoding belongs to the type system.
@@ -45,7 +45,7 @@ impl<'a> Row<'a> {
     /// Looks at a stored row.
     ///
     /// # Panics
-    /// With [`Damaged`](keel_base::panics::Damaged) when `bytes` is shorter than a header: not a row.
+    /// With [`Damaged`] when `bytes` is shorter than a header: not a row.
     #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Row<'a> {
@@ -75,7 +75,7 @@ impl<'a> Row<'a> {
     /// The bytes of column `index`; `None` for NULL and for columns beyond [`Row::count`].
     ///
     /// # Panics
-    /// With [`Damaged`](keel_base::panics::Damaged) when the column would lie outside of the row.
+    /// With [`Damaged`] when the column would lie outside of the row.
     #[inline]
     #[must_use]
     pub fn column(&self, index: usize) -> Option<&'a [u8]> {
