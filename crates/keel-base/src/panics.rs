@@ -1,5 +1,5 @@
-//! What a panic said, for those who catch one and go on: a session, a background thread, the simulator. And [`EndsProcess`], for
-//! those after whom nothing can go on.
+//! What a panic said, for those who catch one and go on: a session, a background thread, the simulator. [`Damaged`], for those who
+//! find that what is stored cannot be read. And [`EndsProcess`], for those after whom nothing can go on.
 
 use std::any::Any;
 
@@ -7,7 +7,17 @@ use std::any::Any;
 #[must_use]
 pub fn text(panic: &(dyn Any + Send)) -> &str {
     let owned = panic.downcast_ref::<String>().map(String::as_str);
-    owned.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+    owned.or_else(|| damage(panic)).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
+/// What a reader panics with that finds bytes which nobody has written so, in a place that was thought to be whole: what it found. Whoever
+/// catches it knows that data are damaged, where another panic is a fault of the program.
+pub struct Damaged(pub String);
+
+/// What was found damaged, if that is why the panic was.
+#[must_use]
+pub fn damage(panic: &(dyn Any + Send)) -> Option<&str> {
+    panic.downcast_ref::<Damaged>().map(|damaged| damaged.0.as_str())
 }
 
 /// Held by who does work without which the process only seems to be there: a panic meanwhile ends the process. Others see that at once,
@@ -43,6 +53,15 @@ mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, Stdio};
+
+    #[test]
+    fn damage_is_told_from_other_panics() {
+        let damaged = std::panic::catch_unwind(|| std::panic::panic_any(Damaged("short".to_owned())));
+        let damaged = damaged.unwrap_err();
+        assert_eq!((damage(&*damaged), text(&*damaged)), (Some("short"), "short"));
+        let other = std::panic::catch_unwind(|| panic!("no {}", "way")).unwrap_err();
+        assert_eq!((damage(&*other), text(&*other)), (None, "no way"));
+    }
 
     const CHILD: &str = "KEEL_TEST_ENDS_PROCESS";
 

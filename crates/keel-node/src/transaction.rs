@@ -120,6 +120,8 @@ pub struct Transaction {
     locked: LockedRow,
     /// Tables locked, in which modes: so that the statements after the first ask nobody.
     tables: SmallVec<[(u32, LockMode); 8]>,
+    /// Trees of tables that it has for itself: their rows need no locks of their own any more.
+    escalated: Vec<TreeId>,
     /// Where the base has no rows, of the trees that got rows last.
     gaps: Vec<BaseGap>,
 }
@@ -150,6 +152,7 @@ impl Transaction {
             term,
             locked: LockedRow::default(),
             tables: SmallVec::new(),
+            escalated: Vec::new(),
             gaps: Vec::new(),
         }
     }
@@ -341,6 +344,9 @@ impl Transaction {
 
     #[inline]
     fn lock_key(&self, tree: TreeId, key: &[u8], mode: Mode) -> Result<(), TxnError> {
+        if self.is_escalated(tree) {
+            return Ok(());
+        }
         self.lock_owner().lock(&Resource::Key(self.db.id(), tree, key), mode, self.wait)?;
         Ok(())
     }
@@ -558,6 +564,8 @@ impl Transaction {
             return Err(TxnError::RoleChanged("the database cannot be written here (any more)".into()));
         }
         if self.writes > 0 {
+            // Rows without locks of their own are those that are written by the thousand.
+            let overhead_bytes = if self.escalated.is_empty() { overhead_bytes } else { UNDO_BYTES };
             let bytes = u64::from(WRITES_PER_LOOK) * overhead_bytes;
             self.db.instance().charge(bytes);
             self.charged += bytes;

@@ -109,6 +109,10 @@ pub trait SessionInfo {
     fn look_up(&self) -> Result<()> {
         if self.cancelled() { Err(crate::errors::cancelled()) } else { Ok(()) }
     }
+    /// Whether statements that change many rows of a table may ask for its lock instead of theirs.
+    fn escalates_locks(&self) -> bool {
+        true
+    }
     /// Value of a session function bound through [`crate::BindScope::session_function`].
     fn call(&self, id: u32, args: &[Value]) -> Result<Value>;
     /// Start of the statement, local time, 100 ns ticks since 0001-01-01 (GETDATE and friends; one value per statement).

@@ -258,6 +258,10 @@ errors! {
     duplicate_ignored() = (3604, 10, 1, "Duplicate key was ignored.");
     /// 3980
     cancelled() = (3617, 0, 1, "The operation was cancelled by the user.");
+    /// 5243: stored data are damaged where they were thought to be whole.
+    inconsistent(what: &str) = (5243, 22, 1, "An inconsistency was detected during an internal operation: {what}. Please contact technical support.");
+    /// 3624
+    assertion_failed(what: impl std::fmt::Display) = (3624, 20, 1, "A system assertion check has failed: {what}");
     /// 3624: a helper has panicked.
     helper_lost() = (3624, 20, 1, "A system assertion check has failed: a thread that helped the statement has ended without a word.");
     /// 4101

@@ -96,6 +96,10 @@ pub struct Operations {
     pub lock_waits: u64,
     /// How long, nanoseconds.
     pub lock_wait_nanos: u64,
+    /// How often the table's lock was asked for instead of those of rows.
+    pub escalations_tried: u64,
+    /// How often it was had.
+    pub escalations: u64,
     /// Entries added.
     pub inserted: u64,
     /// Entries removed.
@@ -111,6 +115,8 @@ impl Operations {
         self.row_locks += other.row_locks;
         self.lock_waits += other.lock_waits;
         self.lock_wait_nanos += other.lock_wait_nanos;
+        self.escalations_tried += other.escalations_tried;
+        self.escalations += other.escalations;
         self.inserted += other.inserted;
         self.deleted += other.deleted;
         self.updated += other.updated;
@@ -187,6 +193,8 @@ impl IndexUse {
         let mut part = self.part();
         part.changed(&own, at);
         part.locked(sums.row_locks, sums.lock_waits);
+        part.operations.escalations_tried += sums.escalations_tried;
+        part.operations.escalations += sums.escalations;
         part.rows_changed += (own.inserted + own.deleted).saturating_sub(2 * sums.moved);
         for (column, n) in &sums.columns {
             part.column_changed(id_of(*column), *n);
@@ -303,6 +311,9 @@ pub(crate) struct Sums {
     pub row_locks: u64,
     /// Waits for them.
     pub lock_waits: LockWaits,
+    /// How often the table's lock was asked for instead, and had.
+    pub escalations_tried: u64,
+    pub escalations: u64,
 }
 
 impl Sums {
@@ -312,6 +323,7 @@ impl Sums {
         self.moved = 0;
         self.row_locks = 0;
         self.lock_waits = LockWaits::default();
+        (self.escalations_tried, self.escalations) = (0, 0);
         self.columns.clear();
         zeros(&mut self.parents, parents);
     }
@@ -351,6 +363,8 @@ pub struct AllReads {
     pub scans: u64,
     /// Ranges and single rows asked for.
     pub searches: u64,
+    /// Locks of tables had instead of those of rows.
+    pub escalations: u64,
 }
 
 impl AllReads {
@@ -358,11 +372,16 @@ impl AllReads {
     pub fn add(&mut self, other: &AllReads) {
         self.scans += other.scans;
         self.searches += other.searches;
+        self.escalations += other.escalations;
     }
 
     fn of(index: &IndexUse) -> AllReads {
         let operations = index.operations();
-        AllReads { scans: index.uses().scans.count(), searches: operations.ranges + operations.points }
+        AllReads {
+            scans: index.uses().scans.count(),
+            searches: operations.ranges + operations.points,
+            escalations: operations.escalations,
+        }
     }
 }
 

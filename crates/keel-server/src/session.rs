@@ -5,6 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use keel_base::panics::damage;
+use keel_sql::panicked;
 use keel_sql::sink::ResultSink;
 use keel_sql::{RpcParam, RpcProcedure, TransactionRequest as SqlTransactionRequest};
 use keel_tds::outbox::Outbox;
@@ -219,24 +221,30 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Runs `f`; a panic in it becomes the product's assertion failure and ends this connection only.
+    /// Runs `f`; a panic in it becomes the product's assertion failure, or what is said of damaged data, and ends this connection only.
     fn guarded(&mut self, f: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
         match catch_unwind(AssertUnwindSafe(|| f(self))) {
             Ok(outcome) => outcome,
             Err(panic) => {
-                let what = keel_base::panics::text(&*panic);
+                let mut error = panicked(&*panic);
+                let (number, severity, state) = (error.number, error.severity, error.state);
                 self.shared.log.entry(
                     &format!("spid{}", self.session.id()),
-                    &format!(
-                        "Error: 3624, Severity: 20, State: 1. A system assertion check has failed: {what}"
-                    ),
+                    &format!("Error: {number}, Severity: {severity}, State: {state}. {}", error.message),
                 );
-                let text = "A system assertion check has failed. Check the SQL Server error log for details.";
-                let mut error = SqlError::new(3624, FATAL_SEVERITY, 1, text);
+                let text = match damage(&*panic) {
+                    Some(_) => {
+                        "An inconsistency was detected during an internal operation. Please contact technical support."
+                    }
+                    None => {
+                        "A system assertion check has failed. Check the SQL Server error log for details."
+                    }
+                };
+                error.message = text.into();
                 error.line = 1;
                 self.speaker.put_message(self.outbox.payload(), &error);
                 self.plain_done(DoneStatus::ERROR);
-                Outcome { severity: FATAL_SEVERITY, closed: !(self.settler)() }
+                Outcome { severity, closed: !(self.settler)() }
             }
         }
     }

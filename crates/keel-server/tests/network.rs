@@ -225,6 +225,12 @@ fn errors_and_panics_end_what_they_should() {
     assert!(client.batch("SELECT 1").is_err() || client.next_token().is_err(), "the connection is closed");
 
     let mut client = f.connect();
+    client.batch("DAMAGED").unwrap();
+    let t = tokens(&mut client);
+    assert!(t.iter().any(|t| matches!(t, Token::Message(m) if (m.number, m.class) == (5243, 22))), "{t:?}");
+    assert!(client.batch("SELECT 1").is_err() || client.next_token().is_err(), "the connection is closed");
+
+    let mut client = f.connect();
     client.batch("FATAL").unwrap();
     let t = tokens(&mut client);
     assert!(t.iter().any(|t| matches!(t, Token::Message(m) if m.class == 21)));

@@ -100,6 +100,7 @@ pub use keel_node::InstanceOptions;
 pub use engine::{DatabaseUser, Engine, EngineOptions, LoginRecord, PasswordHasher, ServerLog, Traffic};
 pub use failover_cluster::{ClusterNode, FailoverCluster};
 pub use keel_query::dml::{BulkRow, Cell};
+pub use keel_query::exec::error::panicked;
 pub use session::{BulkSource, BulkTarget, CancelHandle, Secret, Session, SessionOptions, recovery};
 pub use sink::{
     ColumnMeta, DoneInfo, DoneKind, EnvChange, ResultSink, RpcParam, RpcProcedure, RpcValue, SinkClosed,

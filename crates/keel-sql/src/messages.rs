@@ -57,7 +57,13 @@ impl UserMessage {
     #[must_use]
     pub fn text(&self, language: &Language) -> Option<&str> {
         let own = self.texts.get(&language.messages);
-        own.or_else(|| self.texts.get(&Language::us_english().messages)).map(String::as_str)
+        own.or_else(|| self.us_english()).map(String::as_str)
+    }
+
+    /// The text whose places those in other languages name by number.
+    #[must_use]
+    pub fn us_english(&self) -> Option<&String> {
+        self.texts.get(&Language::us_english().messages)
     }
 }
 

@@ -21,7 +21,7 @@ use crossbeam_epoch as epoch;
 use keel_base::{Lsn, TreeId};
 use parking_lot::MutexGuard;
 
-use crate::base::{self, MergeOptions, MergeReport, NoThrottle, PAGE_SIZE, Throttle};
+use crate::base::{self, Folded, MergeOptions, MergeReport, NoThrottle, PAGE_SIZE, Throttle};
 use crate::delta::evict::{EvictReport, Traces};
 use crate::delta::{Rule, TreeDelta};
 use crate::row::patch::{self, Patch};
@@ -86,9 +86,11 @@ impl<'s> Checkpoint<'s> {
         let lsn = self.lsn();
         let fold = |_key: &[u8], old: Option<&[u8]>, patch: &[u8], new: &mut Vec<u8>| {
             // No row to patch: a replay of something older than what the base holds, decided by a later record.
-            let Some(old) = old else { return false };
-            patch::apply(old, &Patch::from_trusted(patch), new);
-            true
+            let Some(old) = old else { return Folded::Gone };
+            match patch::try_apply(old, &Patch::from_trusted(patch), new) {
+                Some(()) => Folded::Row,
+                None => Folded::Damaged,
+            }
         };
         let counted = Counted { inner: options.throttle, written: AtomicU64::new(0) };
         let merge = MergeOptions {

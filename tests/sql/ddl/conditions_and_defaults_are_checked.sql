@@ -65,4 +65,20 @@ SELECT * FROM functions_home.dbo.guarded;
 GO
 INSERT functions_home.dbo.guarded (a, b) VALUES (0, 1);
 GO
+-- So it is where rows are asked that are there already: of a new condition, a new column and a temporary table.
+ALTER TABLE functions_home.dbo.guarded ADD CONSTRAINT low CHECK (dbo.one_more(b) < 3);
+GO
+ALTER TABLE functions_home.dbo.guarded ADD CONSTRAINT high CHECK (dbo.one_more(b) < 100), c int DEFAULT (dbo.one_more(1)) WITH VALUES, d AS dbo.one_more(b);
+ALTER TABLE functions_home.dbo.guarded WITH CHECK CHECK CONSTRAINT ALL;
+SELECT * FROM functions_home.dbo.guarded;
+GO
+USE functions_home;
+CREATE TABLE #t (a int);
+INSERT #t VALUES (5);
+ALTER TABLE #t ADD CONSTRAINT low CHECK (dbo.one_more(a) < 3);
+GO
+ALTER TABLE #t ADD CONSTRAINT high CHECK (dbo.one_more(a) < 100);
+DROP TABLE #t;
+USE master;
+GO
 DROP DATABASE functions_home;

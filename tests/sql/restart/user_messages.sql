@@ -14,6 +14,16 @@ raiserror(50001, -1, 1, 7, 'stock')
 select formatmessage(50001, 8, 'stock'), formatmessage(50002), formatmessage(50003)
 set language us_english
 GO
+-- A text in another language may name the places of the us_english one by number.
+exec sp_addmessage 50010, 16, 'Item %d is not in %s.'
+exec sp_addmessage 50010, 16, 'In %2! fehlt Stück %1!.', 'German'
+raiserror(50010, -1, 1, 7, 'stock')
+set language German
+raiserror(50010, -1, 1, 7, 'stock')
+select formatmessage(50010, 8, 'stock'), formatmessage(50010)
+set language us_english
+exec sp_dropmessage 50010, 'all'
+GO
 -- Each text by itself, the us_english one last; the number and the severity hold for all.
 exec sp_addmessage 50001, 16, 'again'
 exec sp_addmessage 50001, 11, 'Item %d', @replace = 'replace'

@@ -1,4 +1,4 @@
-//! Rows added under a table lock: no lock for each row, no question to the base for each row.
+//! Rows under a table lock: no lock for each row that is changed, and no question to the base for each that is added.
 //!
 //! The table's lock, [`LockMode::BulkUpdate`] or exclusive, keeps readers and writers of single rows away. Under the
 //! first several loads may run side by side; one that meets a key which another is just adding waits for that
@@ -9,6 +9,7 @@ use crate::read::wait_for;
 use keel_base::TreeId;
 use keel_store::lock::Resource;
 use keel_store::{BaseGap, StoreError};
+use smallvec::SmallVec;
 
 /// What a load remembers about one tree between rows.
 pub struct Loading(BaseGap);
@@ -30,6 +31,29 @@ impl Transaction {
             Err(TxnError::LockTimeout) => Ok(false),
             Err(e) => Err(e),
         }
+    }
+
+    /// Locks a table exclusively to the end of the transaction if nobody else is in it; false otherwise. The locks of rows in its trees
+    /// are given back then, and no more are taken: whoever locks a row has announced that for the table before.
+    pub fn escalate(&mut self, object: u32, trees: &[TreeId]) -> Result<bool, TxnError> {
+        if !self.try_lock_table(object, LockMode::Exclusive)? {
+            return Ok(false);
+        }
+        self.announce()?;
+        let new = |tree: &TreeId| !self.escalated.contains(tree);
+        let trees: SmallVec<[TreeId; 4]> = trees.iter().copied().filter(new).collect();
+        if !trees.is_empty() {
+            self.lock_owner().release_keys(self.db.id(), &trees);
+            self.escalated.extend(trees);
+        }
+        Ok(true)
+    }
+
+    /// Whether the rows of a tree are its own by the lock of their table, so that it takes none of theirs.
+    #[inline]
+    #[must_use]
+    pub fn is_escalated(&self, tree: TreeId) -> bool {
+        !self.escalated.is_empty() && self.escalated.contains(&tree)
     }
 
     /// Adds a row; [`TxnError::Duplicate`] when the key exists. The caller has locked the table for bulk update or

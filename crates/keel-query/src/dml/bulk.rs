@@ -282,7 +282,7 @@ impl BulkInserter {
                 break;
             }
             seen += 1;
-            buffers.guard.escalate(&self.target.table, cx, seen)?;
+            buffers.escalate(&self.target.table, cx, seen)?;
             let given = self.complete(cx, &mut row)?;
             if self.store(cx, buffers, &row)? {
                 info.rows += 1;

@@ -277,7 +277,7 @@ impl<'r> Run<'r> {
 
     /// One of many.
     fn insert_next(&mut self, insert: &InsertRow, cx: &mut Cx<'_>) -> Result<()> {
-        self.b.rows.guard.escalate(&self.plan.target.table, cx, self.info.rows)?;
+        self.b.rows.escalate(&self.plan.target.table, cx, self.info.rows)?;
         self.insert_one(insert, cx)
     }
 
@@ -298,6 +298,7 @@ impl<'r> Run<'r> {
     fn in_place(&mut self, source: &mut dyn Operator, cx: &mut Cx<'_>) -> Result<()> {
         while self.info.rows < self.most && source.next(cx)? {
             let Some(row) = cx.target_row.take() else { continue };
+            self.b.rows.escalate(&self.plan.target.table, cx, self.info.rows)?;
             std::mem::swap(&mut cx.target_key, &mut self.b.key);
             let key = std::mem::take(&mut self.b.key);
             let result = match &self.plan.change {
@@ -328,6 +329,7 @@ impl<'r> Run<'r> {
             if plan.row_key.is_some() && !seen.insert(key.clone()) {
                 continue;
             }
+            self.b.rows.escalate(&plan.target.table, cx, pending.len() as u64)?;
             let assigned = match &plan.change {
                 Change::Update(u) => {
                     u.evaluate(&plan.target, cx)?;
@@ -604,6 +606,7 @@ impl<'r> Run<'r> {
             }
             let row = save(cx, &plan.carried);
             cx.charge(crate::exec::row_bytes(&row))?;
+            self.b.rows.escalate(&plan.target.table, cx, steps.len() as u64)?;
             steps.push((n, key, row));
         }
         // What goes makes room for what comes.

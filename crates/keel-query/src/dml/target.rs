@@ -536,7 +536,7 @@ impl Target {
         let tree = self.clustered.def.tree;
         let before = lock_waits();
         let done = cx.txn(self.table.database)?.delete(tree, key);
-        b.sums.row_locks += 1;
+        b.sums.row_locks += u64::from(matches!(b.guard, Guard::Row));
         b.sums.lock_waits += lock_waits() - before;
         done.map_err(|e| self.storage_error(cx, &e))?;
         b.sums.entries[0].deleted += 1;
@@ -600,7 +600,7 @@ impl Target {
         let txn = cx.txns.transaction(self.table.database)?;
         let before = lock_waits();
         let done = txn.update(self.clustered.def.tree, key, &b.patched, Some(patch));
-        b.sums.row_locks += 1;
+        b.sums.row_locks += u64::from(matches!(b.guard, Guard::Row));
         b.sums.lock_waits += lock_waits() - before;
         done.map_err(|e| self.storage_error(cx, &e))?;
         b.sums.entries[0].updated += 1;

@@ -400,7 +400,7 @@ fn lock_row(
     if locks_table_alone(node) {
         return Ok(true);
     }
-    reads.row_locks += 1;
+    reads.row_locks += u64::from(!txn.is_escalated(tree));
     if node.skip_locked {
         return txn.try_lock_row(tree, key, mode);
     }

@@ -1,8 +1,19 @@
-//! Storage errors with the product's numbers.
+//! Storage errors, and what a panic ended, with the product's numbers.
 
 use crate::errors::{self, Error};
+use keel_base::panics;
 use keel_node::TxnError;
 use keel_types::SqlError;
+use std::any::Any;
+
+/// What is said of a caught panic: 5243 where stored data are damaged, 3624 where the program is wrong.
+#[must_use]
+pub fn panicked(panic: &(dyn Any + Send)) -> Error {
+    match panics::damage(panic) {
+        Some(what) => errors::inconsistent(what),
+        None => errors::assertion_failed(panics::text(panic)),
+    }
+}
 
 /// Maps what the storage layer reports. Duplicate keys are mapped by DML, which knows the constraint.
 #[must_use]
@@ -45,6 +56,6 @@ pub fn txn_error(e: &TxnError, session_id: u32) -> Error {
         TxnError::Io(what) => {
             SqlError::new(823, 24, 2, format!("The operating system returned an error: {what}"))
         }
-        other => SqlError::new(3624, 20, 1, format!("A system assertion check has failed: {other}")),
+        other => errors::assertion_failed(other),
     }
 }

@@ -1,6 +1,6 @@
 //! A SQL side small enough to see through, for tests of the network side.
 //!
-//! It knows `SELECT` of literals, `ROWS n` (n rows of an int and a string), `WAIT` (until cancelled), `PANIC`, `FATAL`,
+//! It knows `SELECT` of literals, `ROWS n` (n rows of an int and a string), `WAIT` (until cancelled), `PANIC`, `DAMAGED`, `FATAL`,
 //! `ERROR`, `INSERT BULK`, and answers every procedure call with a row of its parameters, its output parameters and 7.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test: what fails should stop it")]
@@ -178,6 +178,7 @@ impl SqlSession for ToySession {
                 "CLIENT" => self.select(&format!("'{}'", self.client.clone()), sink),
                 "CLASSIFIED" => self.select(&self.classified.to_string(), sink),
                 "PANIC" => panic!("asked for"),
+                "DAMAGED" => std::panic::panic_any(keel_base::panics::Damaged("asked for".to_owned())),
                 "ERROR" => self.error(16, sink),
                 "FATAL" => self.error(21, sink),
                 "USE" => {

@@ -56,7 +56,7 @@ impl Runner<'_> {
         let engine = Arc::clone(&self.info.engine);
         let started = engine.instance().env().clock.now();
         old.store.fence("restored");
-        let (id, dir) = engine.new_place();
+        let (id, dir) = engine.new_place()?;
         let mut told = 0;
         let made = restore_differential(
             engine.instance(),
@@ -68,9 +68,9 @@ impl Runner<'_> {
         );
         let made = made.map_err(|e| self.not_laid_over(old, e));
         if let Err(e) = made.and_then(|store| engine.put_in_place(name, id, store, Restoring::Closed)) {
-            engine.release_place(id);
             // Whatever is left of it is only disk space.
             let _ = Database::remove(engine.instance(), &dir);
+            engine.release_place(id);
             return Err(e);
         }
         let entry = engine.database(name).ok_or_else(|| sql_errors::no_database(name))?;

@@ -25,6 +25,8 @@ use std::sync::Arc;
 #[serde(default)]
 pub(crate) struct Label {
     pub database: String,
+    /// The logical name of its data file, where that is another.
+    pub file: Option<String>,
     pub name: Option<String>,
     pub description: Option<String>,
     pub server: String,
@@ -68,6 +70,11 @@ pub(crate) struct Label {
 }
 
 impl Label {
+    /// The logical name of the data file.
+    pub fn file_name(&self) -> &str {
+        self.file.as_deref().unwrap_or(&self.database)
+    }
+
     /// The product's letter for what it is.
     pub fn kind(&self) -> &'static str {
         match (self.log, self.differential) {

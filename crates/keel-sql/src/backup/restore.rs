@@ -142,7 +142,8 @@ impl Runner<'_> {
             return Err(errors::stop_too_early());
         }
         let database = &found.label.database;
-        let files = [database.clone(), format!("{database}_log")];
+        let file = found.label.file_name();
+        let files = [file.to_owned(), format!("{file}_log")];
         let is_file = |moved: &&String| !files.iter().any(|file| crate::views::same(file, moved));
         if let Some(strange) = options.moved.iter().find(is_file) {
             return Err(errors::no_logical_file(strange, database));
@@ -153,7 +154,7 @@ impl Runner<'_> {
         }
         self.unlock(&mut found)?;
         let started = self.info.engine.instance().env().clock.now();
-        let (id, dir) = self.info.engine.new_place();
+        let (id, dir) = self.info.engine.new_place()?;
         let made = self.make_beside(id, &dir, media, &found, options);
         let named = made.and_then(|store| {
             // Sessions may have come meanwhile.
@@ -165,9 +166,9 @@ impl Runner<'_> {
             self.info.engine.put_in_place(name, id, store, options.leaves)
         });
         if let Err(e) = named {
-            self.info.engine.release_place(id);
             // Whatever is left of it is only disk space.
             let _ = Database::remove(self.info.engine.instance(), &dir);
+            self.info.engine.release_place(id);
             return Err(e);
         }
         if options.leaves == Restoring::No
@@ -193,7 +194,7 @@ impl Runner<'_> {
         let suffix = if label.log { "_log" } else { "" };
         let text = format!(
             "Processed {pages} pages for database '{name}', file '{}{suffix}' on file {}.",
-            label.database,
+            label.file_name(),
             options.file.unwrap_or(1)
         );
         self.report(&SqlError::new(4035, 0, 1, text));

@@ -178,8 +178,8 @@ fn file_rows(found: &Labelled) -> Vec<Vec<Value>> {
         row
     };
     vec![
-        file(l.database.clone(), "D", text("PRIMARY"), (rows, changed), 1),
-        file(format!("{}_log", l.database), "L", NULL, (logged, logged), 2),
+        file(l.file_name().to_owned(), "D", text("PRIMARY"), (rows, changed), 1),
+        file(format!("{}_log", l.file_name()), "L", NULL, (logged, logged), 2),
     ]
 }
 

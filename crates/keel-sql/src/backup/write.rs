@@ -207,10 +207,10 @@ impl Runner<'_> {
         let label = self.write_frames(entry, (media, at), options, wanted)?;
         media.note_finished(label.finished)?;
         history::note_backup(self.info, &label, media, position)?;
-        let (name, suffix) = (entry.name(), if label.log { "_log" } else { "" });
+        let (name, file, suffix) = (entry.name(), label.file_name(), if label.log { "_log" } else { "" });
         let pages = label.bytes.div_ceil(PAGE_BYTES);
         let text = format!(
-            "Processed {pages} pages for database '{name}', file '{name}{suffix}' on file {position}."
+            "Processed {pages} pages for database '{name}', file '{file}{suffix}' on file {position}."
         );
         self.report(&SqlError::new(4035, 0, 1, text));
         let took = self.info.engine.instance().env().clock.now().saturating_sub(started);
@@ -327,6 +327,7 @@ impl Runner<'_> {
         self.info.engine.instance().env().random.fill(&mut set);
         Label {
             database: entry.name().to_string(),
+            file: settings.file_name.clone(),
             name: options.name.clone(),
             description: options.description.clone(),
             server: self.info.engine.options().server_name.clone(),

@@ -17,14 +17,14 @@ use crate::notify::find_forgotten;
 use crate::procs::{Outcome, ok, string};
 use crate::run::{Argument, Runner};
 use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use keel_base::DatabaseId;
 use keel_node::Isolation;
 use keel_query::catalog::{Catalog as _, EXECUTE_AS_OWNER};
 use keel_query::queue::{Guid, Message, MessageStatus};
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// How long after a procedure was started another one is, when messages wait still.
@@ -37,8 +37,8 @@ pub struct Monitor {
     engine: Arc<Engine>,
     clerk: Option<Clerk>,
     databases: HashMap<DatabaseId, Known>,
-    /// Databases in which subscriptions were looked for that the memory does not have.
-    looked: HashSet<DatabaseId>,
+    /// Databases in which subscriptions were looked for that the memory does not have. Another one may have the number of one that was dropped.
+    looked: HashMap<DatabaseId, Weak<DatabaseEntry>>,
 }
 
 /// What is known of a database.
@@ -66,7 +66,7 @@ impl Monitor {
     /// For an instance.
     #[must_use]
     pub fn new(engine: &Arc<Engine>) -> Monitor {
-        Monitor { engine: Arc::clone(engine), clerk: None, databases: HashMap::new(), looked: HashSet::new() }
+        Monitor { engine: Arc::clone(engine), clerk: None, databases: HashMap::new(), looked: HashMap::new() }
     }
 
     /// One turn. Gives the procedures that start now, and what went wrong.
@@ -86,11 +86,13 @@ impl Monitor {
         for entry in self.engine.databases() {
             if !entry.carries_conversations() {
                 self.looked.remove(&entry.id);
+                self.engine.subscriptions.forget(entry.id);
                 continue;
             }
-            if !self.looked.contains(&entry.id) {
+            let itself = Arc::downgrade(&entry);
+            if self.looked.get(&entry.id).is_none_or(|looked| !looked.ptr_eq(&itself)) {
                 match find_forgotten(&self.engine, &entry) {
-                    Ok(()) => drop(self.looked.insert(entry.id)),
+                    Ok(()) => drop(self.looked.insert(entry.id, itself)),
                     Err(e) => failed.push(*e),
                 }
             }

@@ -80,6 +80,8 @@ pub struct DatabaseSettings {
     pub scoped: std::collections::BTreeMap<String, ScopedSetting>,
     /// `service_broker_guid`; `None` of one that was made when there was no broker.
     pub broker_id: Option<[u8; 16]>,
+    /// The logical name of its data file, once the database has another name than it was made with.
+    pub file_name: Option<String>,
     /// Which system database of a contained availability group it is. A part of the database, so that copies and restored ones know it.
     pub system: Option<SystemDatabase>,
 }
@@ -257,6 +259,7 @@ impl Default for DatabaseSettings {
             query_store: None,
             scoped: std::collections::BTreeMap::new(),
             broker_id: None,
+            file_name: None,
             system: None,
         }
     }
@@ -428,6 +431,8 @@ pub mod object_class {
     pub const USER_MESSAGE: u8 = 63;
     /// In master: names of backup devices.
     pub const BACKUP_DEVICE: u8 = 64;
+    /// In master: directories of databases that are being made or dropped.
+    pub const PLACE: u8 = 65;
     /// Column master keys.
     pub const COLUMN_MASTER_KEY: u8 = 70;
     /// Column encryption keys.

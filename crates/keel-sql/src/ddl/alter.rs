@@ -8,11 +8,13 @@ use super::storage;
 use super::table::TableBuilder;
 use crate::catalog::fold;
 use crate::column_keys::column::encrypted_type;
+use crate::engine::TEMPDB;
 use crate::errors;
 use crate::program::Program;
 use crate::program::lower::TypeLookup as _;
 use crate::run::{Frame, Runner};
 use crate::session::scope::Scope;
+use keel_base::DatabaseId;
 use keel_parser::ast::{self, AlterTableAction, ConstraintKind, TableElement};
 use keel_query::catalog::{
     Catalog as _, CheckDef, ColumnDef, DefaultDef, IndexKind, LockEscalation, TableDef,
@@ -54,8 +56,8 @@ impl Runner<'_> {
         match action {
             AlterTableAction::Add { check, elements } => {
                 super::options::of_elements(elements, "ALTER TABLE")?;
-                self.alter_add(program, frame, table, elements, check.unwrap_or(true))?;
-                self.history_adds(program, frame, table, elements)
+                self.alter_add(program, table, elements, check.unwrap_or(true))?;
+                self.history_adds(table, elements)
             }
             AlterTableAction::AlterColumn { column, action } => {
                 self.alter_column(program, table, column, action)?;
@@ -105,7 +107,6 @@ impl Runner<'_> {
     fn alter_add(
         &mut self,
         program: &Arc<Program>,
-        frame: &mut Frame,
         table: &Arc<TableDef>,
         elements: &[TableElement],
         validate: bool,
@@ -161,7 +162,7 @@ impl Runner<'_> {
         if table.object_id >= 0 {
             self.check_constraint_names(&entry, &fresh, storage::constraint_names(table))?;
         }
-        self.fill_missing(program, frame, &mut fresh, before, elements)?;
+        self.fill_missing(&mut fresh, before, elements)?;
         if table.period.is_none() && fresh.period.is_some() {
             self.check_period(table, &fresh)?;
         }
@@ -218,8 +219,6 @@ impl Runner<'_> {
     /// What rows stored before show for new columns.
     pub(super) fn fill_missing(
         &mut self,
-        program: &Arc<Program>,
-        frame: &mut Frame,
         table: &mut TableDef,
         first_new: usize,
         elements: &[TableElement],
@@ -250,8 +249,9 @@ impl Runner<'_> {
             }
             let value = match &c.default {
                 Some(default) if shown => {
-                    let e = keel_parser::parse_expr(&default.text).map_err(crate::run::parse_error)?;
-                    self.value(program, frame, &e, Some(c.ty))?
+                    let default = self.row_expression(table, &default.text, c.ty)?;
+                    let mut no_row = vec![Value::Null; table.columns.len()];
+                    default.eval(&mut self.context_with(&mut no_row))?
                 }
                 _ => Value::Null,
             };
@@ -640,10 +640,9 @@ impl Runner<'_> {
     /// Compiles a condition over a table's columns, which become variables.
     pub(super) fn row_condition(&self, table: &TableDef, text: &str) -> Result<CompiledCondition> {
         let e = keel_parser::parse_expr(text).map_err(crate::run::parse_error)?;
-        let scope = Scope::bare(self.info, table.database);
         let e = columns_to_variables(e, table)?;
         let program = row_program(table);
-        let scope = scope.with_program(&program);
+        let scope = Scope::bare(self.info, self.home_of(table)).with_program(&program);
         keel_query::compile_condition(&scope, &e)
     }
 
@@ -652,8 +651,13 @@ impl Runner<'_> {
         let e = keel_parser::parse_expr(text).map_err(crate::run::parse_error)?;
         let e = columns_to_variables(e, table)?;
         let program = row_program(table);
-        let scope = Scope::bare(self.info, table.database).with_program(&program);
+        let scope = Scope::bare(self.info, self.home_of(table)).with_program(&program);
         keel_query::compile_expr(&scope, &e, Some(ty))
+    }
+
+    /// Where the functions are that a table's conditions and expressions name: in its database, a temporary table's in the session's.
+    fn home_of(&self, table: &TableDef) -> DatabaseId {
+        if table.database == TEMPDB { self.info.current_database().id } else { table.database }
     }
 
     /// Whether a row satisfies a condition.

@@ -130,7 +130,15 @@ impl Runner<'_> {
                 return Err(hadr::errors::drop_mirrored(name));
             }
             self.not_a_member(name, |d| hadr::errors::drop_refused(d))?;
+            let entry = self.info.find_database(name);
             self.let_go();
+            if let Some(Err(e)) = entry.map(|entry| self.tell_of_drop(&entry)) {
+                let log = &self.info.engine.options().log;
+                log.write(&format!(
+                    "Who watches database '{name}' is not told that it is dropped: {}",
+                    e.message
+                ));
+            }
             self.info.engine.drop_database(name)?;
         }
         Ok(())
@@ -212,8 +220,16 @@ impl Runner<'_> {
             }
             AlterDatabaseAction::ModifyName(name) => {
                 self.not_a_member(&entry.name(), |d| hadr::errors::rename_refused(d))?;
+                let file_name = entry.file_name().to_string();
                 match entry.restoring() {
-                    Restoring::No => self.info.engine.rename_database(&entry, &name.text)?,
+                    Restoring::No => {
+                        self.info.engine.rename_database(&entry, &name.text)?;
+                        // Its files keep their logical names.
+                        entry.change_settings(|settings| {
+                            settings.file_name.get_or_insert(file_name);
+                            Ok(())
+                        })?;
+                    }
                     Restoring::Closed => return Err(errors::restoring(entry.name())),
                     Restoring::Standby => return Err(errors::warm_standby(entry.name())),
                 }

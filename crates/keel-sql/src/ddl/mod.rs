@@ -64,6 +64,7 @@ pub(crate) use database_state::RAISED as RAISED_BY_STATES;
 pub(crate) use encryption::RAISED as RAISED_BY_ENCRYPTION;
 pub(crate) use full_text::{RAISED as RAISED_BY_FULL_TEXT, name_of as full_text_statement_name};
 pub(crate) use index::{OTHER_AGGREGATES, is_indexable, shape_of};
+pub(crate) use module::kind_word;
 pub(crate) use policy::{RAISED as RAISED_BY_POLICIES, guarded_columns};
 pub(crate) use principal::is_of_server;
 pub(crate) use statistics::table_and_statistics;

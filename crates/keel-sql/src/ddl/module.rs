@@ -236,7 +236,7 @@ fn same_family(a: ModuleKind, b: ModuleKind) -> bool {
 }
 
 /// What messages call a module.
-fn kind_word(kind: ModuleKind) -> &'static str {
+pub(crate) fn kind_word(kind: ModuleKind) -> &'static str {
     match kind {
         ModuleKind::View => "view",
         ModuleKind::Procedure => "procedure",

@@ -8,8 +8,7 @@ use super::table::TableBuilder;
 use crate::catalog::{CatalogObject, Named, fold};
 use crate::engine::DatabaseEntry;
 use crate::errors;
-use crate::program::Program;
-use crate::run::{Frame, Runner};
+use crate::run::Runner;
 use keel_parser::ast::{self, AlterTableAction, ColumnDefinition, Opt, OptValue, TableElement};
 use keel_query::catalog::{
     Catalog as _, ColumnDef, IndexColumn, IndexDef, IndexKind, PeriodDef, TableDef, VersioningDef,
@@ -429,13 +428,7 @@ impl Runner<'_> {
     }
 
     /// The columns that ALTER TABLE ADD gave to a system-versioned table, for its history.
-    pub(super) fn history_adds(
-        &mut self,
-        program: &Arc<Program>,
-        frame: &mut Frame,
-        table: &TableDef,
-        elements: &[TableElement],
-    ) -> Result<()> {
+    pub(super) fn history_adds(&mut self, table: &TableDef, elements: &[TableElement]) -> Result<()> {
         let Some(history) = self.history_of(table) else { return Ok(()) };
         let Some(now) = self.info.table_by_id(table.database, table.object_id) else { return Ok(()) };
         if now.columns.len() == table.columns.len() {
@@ -455,7 +448,7 @@ impl Runner<'_> {
             new.next_column_id += 1;
             new.next_ordinal += 1;
         }
-        self.fill_missing(program, frame, &mut new, before, elements)?;
+        self.fill_missing(&mut new, before, elements)?;
         new.columns.iter_mut().skip(before).for_each(|c| c.default = None);
         self.replace_table(new).map(|_| ())
     }

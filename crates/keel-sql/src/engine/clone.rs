@@ -3,7 +3,7 @@
 //! What a catalog defines is rows of the system tree, and a tree that nobody has written to is empty: so the clone has the same rows there, and
 //! nothing else. What goes with rows alone (tracked and captured changes, a Query Store) it has not.
 
-use super::server::{StoredDatabase, store_database};
+use super::server::{StoredDatabase, adopt_place};
 use super::{DatabaseEntry, Engine};
 use crate::catalog::{CatalogObject, CatalogOp, DatabaseSettings};
 use crate::errors;
@@ -48,6 +48,7 @@ fn own_settings(
         created,
         log_chain: None,
         differential_base: None,
+        file_name: None,
         change_tracking: None,
         change_trees: None,
         capture: None,
@@ -88,9 +89,10 @@ impl Engine {
         }
         let id = self.free_id();
         let directory = format!("db{id}-{:x}", self.now_utc());
+        self.note_place(id, &directory)?;
         let made = self.fill_clone(source, DatabaseId(id), name, &directory, broker, options);
         let entry = made.inspect_err(|_| self.forget_clone(&self.options.data_dir.join(&directory)))?;
-        store_database(&self.master(), &StoredDatabase::new(id, name, directory))?;
+        adopt_place(&self.master(), &StoredDatabase::new(id, name, directory))?;
         self.add(&entry);
         Ok(entry)
     }

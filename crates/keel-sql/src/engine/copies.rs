@@ -1,6 +1,6 @@
 //! Databases that come, go and change their role with availability groups.
 
-use super::server::{store_database, stored_databases};
+use super::server::{adopt_place, store_database, stored_databases};
 use super::{DatabaseEntry, Engine, FIRST_USER_DATABASE, MASTER, Restoring};
 use crate::errors;
 use crate::map::db_error;
@@ -48,16 +48,17 @@ impl Engine {
             self.end_sessions_in(entry.id);
             self.drop_database(name)?;
         }
-        Ok(self.new_place())
+        self.new_place()
     }
 
-    /// Reserves an id and a directory.
-    pub(crate) fn new_place(&self) -> (DatabaseId, PathBuf) {
+    /// Reserves an id and a directory, which is nobody's until a database is adopted there.
+    pub(crate) fn new_place(&self) -> Result<(DatabaseId, PathBuf)> {
         let _admin = self.admin.lock();
         let id = self.free_id();
-        self.places.lock().push(id);
         let directory = format!("db{id}-{:x}", self.now_utc());
-        (DatabaseId(id), self.options.data_dir.join(directory))
+        self.note_place(id, &directory)?;
+        self.places.lock().push(id);
+        Ok((DatabaseId(id), self.options.data_dir.join(directory)))
     }
 
     /// Makes a restored database one of the instance's, in the place of one that has its name. Whatever moment the process is killed,
@@ -86,9 +87,15 @@ impl Engine {
         self.set_restoring(&entry, restoring)
     }
 
-    /// Gives a reserved id back: the seeding has ended one way or the other.
+    /// Gives a reserved id back: what was to be made there is adopted, or has been removed.
     pub fn release_place(&self, id: DatabaseId) {
-        self.places.lock().retain(|place| *place != id.0);
+        let mut places = self.places.lock();
+        let before = places.len();
+        places.retain(|place| *place != id.0);
+        if places.len() < before && self.database_by_id(id).is_none() {
+            drop(places);
+            self.forget_place(id.0);
+        }
     }
 
     /// Makes a seeded database one of the instance's, durably.
@@ -100,7 +107,7 @@ impl Engine {
         let directory = self.stored_directory(store.dir());
         let entry = DatabaseEntry::load(id, name, store)?;
         let stored = super::StoredDatabase::new(id.0, name, directory);
-        store_database(&self.database_by_id(MASTER).expect("master is always open"), &stored)?;
+        adopt_place(&self.database_by_id(MASTER).expect("master is always open"), &stored)?;
         self.add(&entry);
         self.release_place(id);
         self.encrypt_work();

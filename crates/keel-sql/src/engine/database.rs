@@ -270,10 +270,13 @@ impl DatabaseEntry {
         self.snapshot.as_ref()
     }
 
-    /// The logical name of its data file.
+    /// The logical name of its data file; that of the log has `_log` behind it.
     #[must_use]
     pub fn file_name(&self) -> Arc<str> {
-        self.snapshot.as_ref().map_or_else(|| self.name(), |snapshot| snapshot.file.as_str().into())
+        match &self.snapshot {
+            Some(snapshot) => snapshot.file.as_str().into(),
+            None => self.picture().settings().file_name.as_deref().map_or_else(|| self.name(), Arc::from),
+        }
     }
 
     /// Of a snapshot: the settings that its source had.

@@ -5,7 +5,7 @@
 //! CREATE CERTIFICATE ─► what waited for it is opened; copies that stood still go on
 //! ```
 
-use super::server::{StoredDatabase, forget_database};
+use super::server::{StoredDatabase, StoredPlace, forget_database, give_up_database};
 use super::{Engine, TEMPDB};
 use crate::keys::CertificateDef;
 use keel_base::DatabaseId;
@@ -102,16 +102,18 @@ impl Engine {
         let waiting = self.unopened().into_iter().find(|u| crate::catalog::fold(&u.name) == folded);
         let waiting = waiting.ok_or_else(|| crate::errors::cannot_drop_missing("database", name))?;
         self.has_no_snapshots(waiting.id, "drop")?;
-        forget_database(&self.master(), waiting.id.0)?;
+        let place = StoredPlace { id: waiting.id.0, directory: waiting.stored.directory.clone() };
+        match waiting.snapshot() {
+            Some(_) => forget_database(&self.master(), place.id)?,
+            None => give_up_database(&self.master(), &place)?,
+        }
         self.unopened.lock().retain(|u| u.id != waiting.id);
         if let Some(snapshot) = waiting.snapshot() {
             self.give_back(name, snapshot);
             return Ok(());
         }
         let dir = self.options.data_dir.join(&waiting.stored.directory);
-        if let Err(e) = self.remove_dir(&dir) {
-            self.options.log.write(&format!("Files of dropped database '{name}' could not be removed: {e}"));
-        }
+        self.remove_dropped(name, place.id, &dir);
         Ok(())
     }
 

@@ -17,6 +17,7 @@ mod encryption;
 mod history;
 mod load;
 mod logins;
+mod places;
 mod registry;
 mod secrets;
 mod server;
@@ -382,31 +383,6 @@ impl Engine {
         self.begin_audits()
     }
 
-    /// Removes what a restore or a seeding that was killed has left: directories of databases that were never complete, and are
-    /// nobody's.
-    fn sweep(&self, databases: &[StoredDatabase]) {
-        let disk = &self.options.env.disk;
-        let is_left = |dir: &std::path::PathBuf| {
-            let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            is_directory_of_database(name)
-                && !databases.iter().any(|database| database.directory == name)
-                && !disk.exists(&keel_node::control::path(dir))
-        };
-        for dir in disk.list(&self.options.data_dir).unwrap_or_default().iter().filter(|dir| is_left(dir)) {
-            let text = match self.remove_dir(dir) {
-                Ok(()) => format!(
-                    "{} is removed: a database was to be made there, and was not finished.",
-                    dir.display()
-                ),
-                Err(e) => format!(
-                    "{} is left of a database that was not finished, and cannot be removed: {e}",
-                    dir.display()
-                ),
-            };
-            self.options.log.write(&text);
-        }
-    }
-
     /// Opens a database that master remembers.
     fn open_stored(&self, stored: &StoredDatabase) -> Result<Arc<DatabaseEntry>> {
         if let Some(snapshot) = &stored.snapshot {
@@ -588,11 +564,12 @@ impl Engine {
         let id = self.free_id();
         // The directory's name is never reused, so that what is left of a dropped database cannot be taken for a new one.
         let directory = format!("db{id}-{:x}", self.now_utc());
+        self.note_place(id, &directory)?;
         let entry = self.open_or_create(DatabaseId(id), name, &directory, true, Durability::Durable)?;
         let settings = DatabaseSettings { created: self.now_local(), ..settings };
         entry.put_now(CatalogObject::Settings(Arc::new(settings)))?;
         let master = self.database_by_id(MASTER).expect("master is always open");
-        server::store_database(&master, &StoredDatabase::new(id, name, directory))?;
+        server::adopt_place(&master, &StoredDatabase::new(id, name, directory))?;
         self.add(&entry);
         Ok(entry)
     }
@@ -628,23 +605,22 @@ impl Engine {
             return Err(errors::database_in_use(name));
         }
         let master = self.database_by_id(MASTER).expect("master is always open");
-        server::forget_database(&master, entry.id.0)?;
+        let directory = self.stored_directory(entry.store.dir());
+        server::give_up_database(&master, &server::StoredPlace { id: entry.id.0, directory })?;
         {
             let mut databases = self.databases.write();
             databases.by_name.remove(&crate::catalog::fold(name));
             databases.by_id.remove(&entry.id);
         }
         entry.mark_dropped();
+        self.subscriptions.forget(entry.id);
         if let Some(hadr) = self.hadr() {
             hadr.database_dropped(name);
         }
         self.programs.forget(entry.id);
         let dir = entry.store.dir().to_path_buf();
-        // The database is gone from the list; files that cannot be removed are only disk space.
         let _ = entry.store.close();
-        if let Err(e) = self.remove_dir(&dir) {
-            self.options.log.write(&format!("Files of dropped database '{name}' could not be removed: {e}"));
-        }
+        self.remove_dropped(name, entry.id.0, &dir);
         Ok(())
     }
 
@@ -756,13 +732,4 @@ impl Engine {
         }
         self.settle_audits();
     }
-}
-
-/// Whether a name is one that [`Engine`] gives to the directories of databases: `db5-8df4a3afe1d2fca`.
-fn is_directory_of_database(name: &str) -> bool {
-    let parts = name.strip_prefix("db").and_then(|rest| rest.split_once('-'));
-    parts.is_some_and(|(id, made)| {
-        let digits = !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit());
-        digits && made.len() > 8 && made.bytes().all(|b| b.is_ascii_hexdigit())
-    })
 }

@@ -78,15 +78,28 @@ fn read_class<T: DeserializeOwned>(master: &DatabaseEntry, class: u8) -> Result<
 }
 
 fn write_row<T: Serialize>(master: &DatabaseEntry, key: CatalogKey, value: Option<&T>) -> Result<()> {
+    write_rows(master, [(key, value.map(stored))])
+}
+
+/// The stored form of a row.
+fn stored<T: Serialize>(value: &T) -> Vec<u8> {
+    let json = serde_json::to_vec(value).expect("plain structures become JSON");
+    row::RowBuilder::build(&[Some(&json)])
+}
+
+/// Writes rows, or with `None` deletes them, in one transaction.
+fn write_rows<const N: usize>(
+    master: &DatabaseEntry,
+    rows: [(CatalogKey, Option<Vec<u8>>); N],
+) -> Result<()> {
     let fail = |e| txn_error(e, "master", 0);
     let mut txn = master.store.begin(Isolation::ReadCommitted);
-    match value {
-        Some(value) => {
-            let json = serde_json::to_vec(value).expect("plain structures become JSON");
-            txn.put_index(SYSTEM_TREE, &key.bytes(), &row::RowBuilder::build(&[Some(&json)]))
-                .map_err(fail)?;
-        }
-        None => txn.delete_index(SYSTEM_TREE, &key.bytes()).map_err(fail)?,
+    for (key, row) in rows {
+        let written = match row {
+            Some(row) => txn.put_index(SYSTEM_TREE, &key.bytes(), &row),
+            None => txn.delete_index(SYSTEM_TREE, &key.bytes()),
+        };
+        written.map_err(fail)?;
     }
     txn.commit().and_then(keel_node::Commit::wait).map_err(fail)
 }
@@ -111,12 +124,53 @@ pub(super) fn stored_databases(master: &DatabaseEntry) -> Result<Vec<StoredDatab
 }
 
 pub(super) fn store_database(master: &DatabaseEntry, database: &StoredDatabase) -> Result<()> {
-    let key = CatalogKey { class: object_class::DATABASE, id: database.id as i32 };
-    write_row(master, key, Some(database))
+    write_row(master, key_of_database(database.id), Some(database))
 }
 
 pub(super) fn forget_database(master: &DatabaseEntry, id: u32) -> Result<()> {
-    write_row::<StoredDatabase>(master, CatalogKey { class: object_class::DATABASE, id: id as i32 }, None)
+    write_row::<StoredDatabase>(master, key_of_database(id), None)
+}
+
+fn key_of_database(id: u32) -> CatalogKey {
+    CatalogKey { class: object_class::DATABASE, id: id as i32 }
+}
+
+/// A directory that is nobody's, as master remembers it (see `places`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct StoredPlace {
+    /// The id of the database that is made there, or was.
+    pub id: u32,
+    /// Directory, as that of a database.
+    pub directory: String,
+}
+
+pub(super) fn stored_places(master: &DatabaseEntry) -> Result<Vec<StoredPlace>> {
+    read_class(master, object_class::PLACE)
+}
+
+pub(super) fn store_place(master: &DatabaseEntry, place: &StoredPlace) -> Result<()> {
+    write_row(master, key_of_place(place.id), Some(place))
+}
+
+pub(super) fn forget_place(master: &DatabaseEntry, id: u32) -> Result<()> {
+    write_row::<StoredPlace>(master, key_of_place(id), None)
+}
+
+/// What was made at a place is a database of the instance from now on.
+pub(super) fn adopt_place(master: &DatabaseEntry, database: &StoredDatabase) -> Result<()> {
+    write_rows(
+        master,
+        [(key_of_database(database.id), Some(stored(database))), (key_of_place(database.id), None)],
+    )
+}
+
+/// A database is none of the instance's any more, and its directory nobody's.
+pub(super) fn give_up_database(master: &DatabaseEntry, place: &StoredPlace) -> Result<()> {
+    write_rows(master, [(key_of_database(place.id), None), (key_of_place(place.id), Some(stored(place)))])
+}
+
+fn key_of_place(id: u32) -> CatalogKey {
+    CatalogKey { class: object_class::PLACE, id: id as i32 }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -11,9 +11,9 @@ use crate::run::{Argument, Runner};
 use keel_node::Role;
 use keel_query::SessionInfo as _;
 use keel_query::catalog::ObjectId;
+use keel_query::exec::error::panicked;
 use keel_types::SqlError;
 use keel_types::error::Result;
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,7 +85,7 @@ impl Round<'_> {
         // Somebody waits with `sp_keel_fulltext_wait`, and does what there is to do.
         let Some(mut last) = entry.full_text.last.try_lock() else { return Ok(Turn::Waits) };
         let errand = Errand { engine: self.engine, entry, table, patience: Duration::ZERO, until: None };
-        catch_unwind(AssertUnwindSafe(|| errand.step(&mut last))).unwrap_or_else(|p| Err(assertion(&*p)))
+        catch_unwind(AssertUnwindSafe(|| errand.step(&mut last))).unwrap_or_else(|p| Err(panicked(&*p)))
     }
 
     /// Waits until some step is through, or somebody rings.
@@ -128,12 +128,6 @@ fn show_commits(entry: &DatabaseEntry) -> Result<()> {
 fn of_index(entry: &DatabaseEntry, table: ObjectId, e: SqlError) -> SqlError {
     let name = entry.picture().stored_by_id(table).map_or_else(|| table.to_string(), |t| t.name.clone());
     SqlError { message: format!("[{}].[{name}]: {}", entry.name(), e.message), ..e }
-}
-
-/// 3624
-fn assertion(panic: &(dyn Any + Send)) -> Box<SqlError> {
-    let what = keel_base::panics::text(panic);
-    SqlError::new(3624, 20, 1, format!("A system assertion check has failed: {what}"))
 }
 
 /// `sp_keel_fulltext_wait`: indexes what waits in the current database when it begins, populations that have begun too; not what is changed while

@@ -1,7 +1,6 @@
 //! Functions about the session itself.
 
 use super::{int, string, text, variant_int, variant_text};
-use crate::run::format_message as fill;
 use crate::session::app_locks::Caller;
 use crate::session::info::{Info, Occasion, RunningTrigger};
 use crate::session::options::Switches;
@@ -162,13 +161,13 @@ pub(super) fn format_message(info: &Info, args: &[Value]) -> Result<Value> {
         Value::Int(n) => {
             let language = info.options.borrow().dates.language;
             match crate::views::messages::find(&info.engine, *n as i32, language) {
-                Some((_, text)) => text,
+                Some((_, template)) => template,
                 None => return Ok(Value::Null),
             }
         }
-        other => crate::convert::display(other),
+        other => crate::convert::display(other).into(),
     };
-    Ok(Value::str(fill(&template, &args[1..])?))
+    Ok(Value::str(template.fill(&args[1..])?))
 }
 
 pub(super) fn columns_updated(info: &Info, _: &[Value]) -> Result<Value> {

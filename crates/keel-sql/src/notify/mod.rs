@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A subscription is a row of the broker's hidden tree, so that a crash or a failover forgets none: those that the instance finds when it begins to
-//! carry on a database's conversations are told of the restart. What its query reads is in memory alone: watches of tables
+//! carry on a database's conversations are told of the restart; so it forgets those of a database that it does not carry on any more. What its query reads is in memory alone: watches of tables
 //! ([`keel_query::watch`]), that statements which change rows ask for.
 //!
 //! | file | owns |
@@ -68,6 +68,8 @@ impl Reason {
     pub const ALTERED: Reason = Reason { kind: "change", source: "object", info: "alter" };
     /// A table is no more.
     pub const DROPPED: Reason = Reason { kind: "change", source: "object", info: "drop" };
+    /// The database is dropped.
+    pub const DATABASE_DROPPED: Reason = Reason { kind: "change", source: "database", info: "drop" };
     /// Not a query.
     pub const INVALID: Reason = Reason { kind: "subscribe", source: "statement", info: "invalid" };
     /// A query that cannot be watched.

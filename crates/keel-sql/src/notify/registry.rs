@@ -146,6 +146,16 @@ impl Subscriptions {
         Some(gone)
     }
 
+    /// A database is no more, or carried on elsewhere: what there is of its subscriptions is in its rows, for whoever finds them.
+    pub(crate) fn forget(&self, database: DatabaseId) {
+        let mut state = self.state.lock();
+        if let Some(of) = state.databases.remove(&database) {
+            self.open.fetch_sub(of.all.len(), Ordering::SeqCst);
+        }
+        state.due.retain(|due| due.database != database);
+        state.sending.remove(&database);
+    }
+
     /// One by number.
     pub(crate) fn get(&self, database: DatabaseId, id: u64) -> Option<Arc<Subscription>> {
         self.state.lock().databases.get(&database)?.all.get(&id).cloned()

@@ -148,6 +148,30 @@ impl Runner<'_> {
         failed.map(|()| left)
     }
 
+    /// A database is about to be dropped: who watches it is told, where the service is not dropped with it.
+    pub(crate) fn tell_of_drop(&mut self, entry: &Arc<DatabaseEntry>) -> Result<()> {
+        if !entry.carries_conversations() {
+            return Ok(());
+        }
+        let mut txn = entry.store.begin(Isolation::ReadCommitted);
+        let found = store::subscriptions(&mut txn);
+        txn.rollback();
+        let found = found.map_err(|e| txn_error(e, &entry.name(), 0))?;
+        // It stays as long as somebody is in it.
+        if found.is_empty() || !self.info.engine.is_left_alone(entry) {
+            return Ok(());
+        }
+        for (key, s) in found {
+            self.in_statement(|runner| {
+                match runner.broker_rows(entry, |txn| store::try_take_subscription(txn, &key))? {
+                    Some(true) => runner.send_of(entry, &s, Reason::DATABASE_DROPPED),
+                    _ => Ok(()),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
     /// KILL QUERY NOTIFICATION SUBSCRIPTION
     pub(crate) fn kill_subscriptions(&mut self, id: Option<i64>) -> Result<()> {
         let all = self.info.engine.subscriptions.all();

@@ -131,6 +131,8 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             if is_bound(m.object_id) {
                 return Err(errors::enforced_dependencies(old));
             }
+            let what = ("rename", crate::ddl::kind_word(m.kind), old);
+            crate::plan_guides::refuse_guided(runner, &entry, what, m.object_id)?;
             let mut m = (*m).clone();
             m.name = new.to_owned();
             runner.put(&entry, CatalogObject::Module(Arc::new(m)))

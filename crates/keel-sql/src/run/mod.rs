@@ -36,7 +36,7 @@ pub use call::{Argument, Returned, parse_error, procedure_name};
 pub use instead::Instead;
 pub(crate) use instead::{select_from, source_of};
 pub use query::{Capture, Later};
-pub use raise::format_message;
+pub use raise::Template;
 pub use rpc::{call_by_name, called, run_rpc};
 pub(crate) use showplan::plan_document;
 pub use showplan::{Plans, cached_document};

@@ -81,12 +81,12 @@ impl Runner<'_> {
         }
         let (number, template) = match &message {
             Value::Int(n) => match known {
-                Some((_, text)) => (*n as i32, text),
+                Some((_, template)) => (*n as i32, template),
                 None => return Err(errors::no_user_message(*n, severity).into()),
             },
-            other => (50000, convert::display(other)),
+            other => (50000, convert::display(other).into()),
         };
-        let text = format_message(&template, &args)?;
+        let text = template.fill(&args)?;
         let state = if state < 0 { 1 } else { state.min(255) as u8 };
         let mut e = SqlError::new(number, severity, state, text);
         e.line = self.line_of(program, &r.message);
@@ -181,19 +181,60 @@ fn integer(value: &Value) -> i64 {
     }
 }
 
-/// Fills a message's printf-like places: `%[flags][width][.precision][{h|l}]type` with d, i, o, s, u, x, X.
-pub fn format_message(template: &str, args: &[Value]) -> Result<String> {
-    let mut out = String::with_capacity(template.len());
-    let mut chars = template.chars().peekable();
+/// A message with places for arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// `%[flags][width][.precision][{h|l}]type` with d, i, o, s, u, x, X.
+    pub text: String,
+    /// The us_english text of one in another language, which has `%1!` where the first place of this goes.
+    pub first: Option<String>,
+}
+
+impl From<String> for Template {
+    fn from(text: String) -> Template {
+        Template { text, first: None }
+    }
+}
+
+impl Template {
+    /// The message with its arguments.
+    pub fn fill(&self, args: &[Value]) -> Result<String> {
+        let mut places = Vec::new();
+        if let Some(first) = &self.first {
+            fill(first, args, &[], &mut |piece| places.extend(piece.err()))?;
+        }
+        let mut out = String::with_capacity(self.text.len());
+        fill(&self.text, args, &places, &mut |piece| match piece {
+            Ok(c) => out.push(c),
+            Err(filled) => out.push_str(&filled),
+        })?;
+        if out.chars().count() > MESSAGE_MAX {
+            out = out.chars().take(MESSAGE_MAX - 3).chain("...".chars()).collect();
+        }
+        Ok(out)
+    }
+}
+
+/// Goes through a text: its characters, and what its places are filled with as errors. A place with a number is one of `numbered`.
+fn fill(
+    text: &str,
+    args: &[Value],
+    numbered: &[String],
+    put: &mut dyn FnMut(std::result::Result<char, String>),
+) -> Result<()> {
+    let mut chars = text.chars().peekable();
     let mut next = 0;
     while let Some(c) = chars.next() {
         if c != '%' {
-            out.push(c);
+            put(Ok(c));
             continue;
         }
-        if chars.peek() == Some(&'%') {
-            chars.next();
-            out.push('%');
+        if chars.next_if_eq(&'%').is_some() {
+            put(Ok('%'));
+            continue;
+        }
+        if let Some(filled) = by_number(&mut chars, numbered) {
+            put(Err(filled));
             continue;
         }
         let take = |next: &mut usize| {
@@ -203,15 +244,30 @@ pub fn format_message(template: &str, args: &[Value]) -> Result<String> {
         let place = Place::parse(&mut chars, &mut || take(&mut next));
         let value = args.get(next).cloned();
         next += 1;
-        match value {
-            Some(value) => out.push_str(&place.render(&value, next)?),
-            None => out.push_str("(null)"),
-        }
+        put(Err(match value {
+            Some(value) => place.render(&value, next)?,
+            None => "(null)".to_owned(),
+        }));
     }
-    if out.chars().count() > MESSAGE_MAX {
-        out = out.chars().take(MESSAGE_MAX - 3).chain("...".chars()).collect();
+    Ok(())
+}
+
+/// Takes `1!` for the first of `numbered`, if such a place is next.
+fn by_number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, numbered: &[String]) -> Option<String> {
+    if numbered.is_empty() {
+        return None;
     }
-    Ok(out)
+    let mut ahead = chars.clone();
+    let mut n = 0usize;
+    while let Some(digit) = ahead.peek().and_then(|c| c.to_digit(10)) {
+        n = n.saturating_mul(10).saturating_add(digit as usize);
+        ahead.next();
+    }
+    let filled = numbered.get(n.checked_sub(1)?)?;
+    (ahead.next() == Some('!')).then(|| {
+        *chars = ahead;
+        filled.clone()
+    })
 }
 
 #[derive(Default)]
@@ -307,7 +363,7 @@ mod tests {
     use super::*;
 
     fn check(template: &str, args: &[Value], expect: &str) {
-        assert_eq!(format_message(template, args).expect("formats"), expect);
+        assert_eq!(Template::from(template.to_owned()).fill(args).expect("formats"), expect);
     }
 
     #[test]
@@ -318,6 +374,20 @@ mod tests {
         check("%x %X %#x %o", &[255, 255, 255, 8].map(Value::Int), "ff FF 0xff 10");
         check("%*d", &[Value::Int(4), Value::Int(7)], "   7");
         check("%s %s", &[Value::str("one")], "one (null)");
-        assert_eq!(format_message("%d", &[Value::str("x")]).expect_err("wrong type").number, 2786);
+        let wrong = Template::from("%d".to_owned()).fill(&[Value::str("x")]);
+        assert_eq!(wrong.expect_err("wrong type").number, 2786);
+    }
+
+    #[test]
+    fn texts_of_other_languages_name_places_by_number() {
+        let check = |text: &str, expect: &str| {
+            let first = Some("%d of %-4s| in %s, %*d%%".to_owned());
+            let args = [Value::Int(7), Value::str("ab"), Value::str("c"), Value::Int(3), Value::Int(9)];
+            let template = Template { text: text.to_owned(), first };
+            assert_eq!(template.fill(&args).expect("formats"), expect);
+        };
+        check("%3!: %2!, %1! (%4!, %1!)", "c: ab  , 7 (  9, 7)");
+        // Others are in order.
+        check("%d %s %%", "7 ab %");
     }
 }

@@ -30,6 +30,8 @@ use std::sync::atomic::Ordering;
 
 /// Table variables handed to functions that are remembered before those that went are forgotten.
 const LENT_TABLES_KEPT: usize = 64;
+/// Trace flags under which no statement asks for a table's lock instead of those of its rows.
+const NO_ESCALATION: [i32; 2] = [1211, 1224];
 
 /// Rows that a later statement selects from: the output of INSERT … EXEC's procedure, of a trigger's statement, of a
 /// client's bulk load.
@@ -626,6 +628,9 @@ impl SessionInfo for Info {
             return Err(errors::cancelled());
         }
         if self.is_governed() { self.look_at_usage() } else { Ok(()) }
+    }
+    fn escalates_locks(&self) -> bool {
+        !self.engine.trace_flags().iter().any(|flag| NO_ESCALATION.contains(flag))
     }
     fn call(&self, id: u32, args: &[Value]) -> Result<Value> {
         functions::call(self, id, args)

@@ -158,6 +158,7 @@ static SERVER: &[ServerCounter] = &[
     }),
     c("Access Methods", "Full Scans/sec", PerSecond, |s| s.reads().scans),
     c("Access Methods", "Index Searches/sec", PerSecond, |s| s.reads().searches),
+    c("Access Methods", "Table Lock Escalations/sec", PerSecond, |s| s.reads().escalations),
     of("Info Errors", "SQL Errors", "Errors/sec", PerSecond, |s| s.cx.engine.errors.told(Told::Message)),
     of("Kill Connection Errors", "SQL Errors", "Errors/sec", PerSecond, |s| {
         s.cx.engine.errors.told(Told::Fatal)
@@ -181,7 +182,6 @@ static SERVER: &[ServerCounter] = &[
 static NEVER: &[(&str, &str, &str, Kind)] = &[
     ("Access Methods", "Page Splits/sec", "", PerSecond),
     ("Access Methods", "Forwarded Records/sec", "", PerSecond),
-    ("Access Methods", "Table Lock Escalations/sec", "", PerSecond),
     ("Buffer Manager", "Lazy writes/sec", "", PerSecond),
     ("Buffer Manager", "Free list stalls/sec", "", PerSecond),
     ("Latches", "Latch Waits/sec", "", PerSecond),

@@ -424,7 +424,7 @@ fn files(d: &Arc<DatabaseEntry>) -> Rows {
         .into_iter()
         .map(|(id, kind, kind_name, suffix, file, pages)| {
             let mut row = vec![int(d.id.0), int(id), NULL, int(kind), text(kind_name), int(2 - id)];
-            row.extend([text(format!("{}{suffix}", d.name())), text(file.display().to_string())]);
+            row.extend([text(format!("{}{suffix}", d.file_name())), text(file.display().to_string())]);
             row.extend([int(0), text("ONLINE"), int(pages as i64), int(-1), int(8192)]);
             row.extend(std::iter::repeat_n(bit(false), 6));
             row.resize(FILE.len(), NULL);

@@ -4,6 +4,7 @@ use super::{BIT, INT, SMALL, SystemView, TEXT, TINY, ViewContext, bit, int, text
 use crate::engine::Engine;
 use crate::errors;
 use crate::hadr;
+use crate::run::Template;
 use keel_types::Value;
 use keel_types::datetime::language::Language;
 use std::collections::BTreeMap;
@@ -157,16 +158,18 @@ fn template(raised: &str) -> String {
 
 /// The severity and the text that RAISERROR finds under a number in a session of that language: the user's, or the product's.
 #[must_use]
-pub fn find(engine: &Engine, number: i32, language: &Language) -> Option<(u8, String)> {
+pub fn find(engine: &Engine, number: i32, language: &Language) -> Option<(u8, Template)> {
     let users = engine.messages.all();
     if let Some((own, text)) = users.get(&number).and_then(|m| Some((m, m.text(language)?))) {
-        return Some((own.severity, text.to_owned()));
+        let first = own.us_english().filter(|first| *first != text);
+        return Some((own.severity, Template { text: text.to_owned(), first: first.cloned() }));
     }
     if number <= SYNTAX_LAST {
         return None;
     }
     let more = more().find(|m| m.0 == number).map(|m| (m.1, m.2.to_owned()));
-    more.or_else(|| raised().find(|m| m.0 == number).map(|m| (m.1, template(m.2))))
+    let found = more.or_else(|| raised().find(|m| m.0 == number).map(|m| (m.1, template(m.2))));
+    found.map(|(severity, text)| (severity, text.into()))
 }
 
 /// The severity of a message of the product's that this server knows.

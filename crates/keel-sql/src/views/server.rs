@@ -469,7 +469,7 @@ fn old_files(cx: &ViewContext<'_>) -> Rows {
     let Files { data, log } = files_of(cx.entry.store.dir());
     let file = |id: i64, pages: u64, suffix: &str, file: &std::path::Path| {
         let mut row = vec![int(id), int(2 - id), int(pages as i64), int(-1), int(8192), int(0), int(0)];
-        row.push(text(format!("{}{suffix}", cx.entry.name())));
+        row.push(text(format!("{}{suffix}", cx.entry.file_name())));
         row.push(text(file.display().to_string()));
         row
     };

@@ -167,6 +167,8 @@ fn operational_row(d: &DatabaseEntry, table: &TableDef, index: &IndexDef, done: 
             "singleton_lookup_count" => done.points as i64,
             "row_lock_count" => done.row_locks as i64,
             "row_lock_wait_count" => done.lock_waits as i64,
+            "index_lock_promotion_attempt_count" => done.escalations_tried as i64,
+            "index_lock_promotion_count" => done.escalations as i64,
             "row_lock_wait_in_ms" => (done.lock_wait_nanos / 1_000_000) as i64,
             _ => 0,
         };

@@ -404,3 +404,50 @@ fn what_was_acknowledged_is_there_as_soon_as_the_new_primary_answers() {
     assert!(said.contains("mast") && said.contains("42"), "{said}");
     asks.join().unwrap();
 }
+
+const TOLD: &str = "SET NOCOUNT ON; DECLARE @all nvarchar(max) = N'', @h uniqueidentifier, @b xml;
+    WHILE 1 = 1 BEGIN
+        SET @h = NULL;
+        RECEIVE TOP (1) @h = conversation_handle, @b = CAST(message_body AS xml) FROM told;
+        IF @h IS NULL BREAK;
+        END CONVERSATION @h;
+        SET @all += @b.value('(/*/*)[1]', 'nvarchar(100)') + N' ' + @b.value('(/*/@info)[1]', 'nvarchar(40)') + N';';
+    END
+    SELECT @all AS told";
+
+/// Who watches is told when another instance is the primary, by that one; also when it is the first again and nobody has told between.
+#[test]
+fn query_notifications_are_told_of_a_failover() {
+    use keel_sql::broker::Monitor;
+    use keel_sql::notify::Request;
+    let mut pair = Pair::new(&[
+        "CREATE QUEUE told",
+        "CREATE SERVICE news ON QUEUE told ([http://schemas.microsoft.com/SQL/Notifications/PostQueryNotification])",
+        "CREATE TABLE goods (id int PRIMARY KEY, price int NOT NULL); INSERT goods VALUES (1, 10)",
+    ]);
+    let watch = |engine: &Arc<Engine>, message: &str| {
+        let mut session = reader(engine);
+        let deployment = "service=news;local database=shop".to_owned();
+        session.watch_request(Some(Request { message: message.to_owned(), deployment, timeout_s: None }));
+        change(&mut session, "SELECT id, price FROM dbo.goods");
+    };
+    let (mut of_one, mut of_two) = (Monitor::new(&pair.primary), Monitor::new(&pair.secondary));
+    of_one.turn();
+    of_two.turn();
+    watch(&pair.primary, "moved");
+    pair.swap();
+    of_one.turn();
+    of_two.turn();
+    let said = run(&mut reader(&pair.primary), TOLD);
+    assert!(said.contains("moved restart;"), "{said}");
+    // The second has it, and has not told of what is changed there when the first is the primary again.
+    watch(&pair.primary, "there");
+    pair.swap();
+    of_two.turn();
+    change(&mut reader(&pair.primary), "UPDATE goods SET price = 11");
+    pair.swap();
+    of_one.turn();
+    of_two.turn();
+    let said = run(&mut reader(&pair.primary), TOLD);
+    assert!(said.contains("there restart;"), "{said}");
+}

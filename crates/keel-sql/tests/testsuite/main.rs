@@ -35,3 +35,4 @@ mod rpc;
 mod server_options;
 mod settling;
 mod startup;
+mod trace_events;

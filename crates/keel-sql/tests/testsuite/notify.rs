@@ -264,6 +264,85 @@ fn a_restart_is_told_and_time_is_over_once() {
     assert_eq!(value(&mut sa, "SELECT COUNT(*) FROM sys.dm_qn_subscriptions"), "0");
 }
 
+/// A service of another database, that watches from there what is in `shop`.
+fn mart(sa: &mut Session) {
+    well(sa, "CREATE DATABASE mart");
+    well(
+        sa,
+        "USE mart; CREATE QUEUE told;
+         CREATE SERVICE news ON QUEUE told ([http://schemas.microsoft.com/SQL/Notifications/PostQueryNotification]); USE shop",
+    );
+}
+
+#[test]
+fn a_database_that_is_dropped_is_told_elsewhere() {
+    let engine = server();
+    let mut sa = shop(&engine);
+    mart(&mut sa);
+    let mut monitor = Monitor::new(&engine);
+    monitor.turn();
+    sa.watch_request(request("gone", "service=news;local database=mart"));
+    well(&mut sa, "SELECT id FROM dbo.goods");
+    sa.watch_request(None);
+    watch(&mut sa, "own", "SELECT name FROM dbo.goods");
+    assert_eq!(value(&mut sa, "SELECT COUNT(*) FROM sys.dm_qn_subscriptions"), "2");
+    let mut other = connect(&engine);
+    well(&mut other, "USE shop");
+    well(&mut sa, "USE mart");
+    // It stays while somebody is in it, and so do they.
+    assert!(run(&mut sa, "DROP DATABASE shop").contains("3702"));
+    monitor.turn();
+    assert_eq!(told(&mut sa), "");
+    assert_eq!(value(&mut sa, "SELECT COUNT(*) FROM sys.dm_qn_subscriptions"), "2");
+    drop(other);
+    well(&mut sa, "DROP DATABASE shop");
+    assert_eq!(value(&mut sa, "SELECT COUNT(*) FROM sys.dm_qn_subscriptions"), "0");
+    monitor.turn();
+    assert_eq!(told(&mut sa), "gone change database drop;");
+}
+
+#[test]
+fn who_watches_a_database_that_is_restored_is_told_of_a_restart() {
+    let engine = server();
+    let mut sa = shop(&engine);
+    let mut monitor = Monitor::new(&engine);
+    monitor.turn();
+    watch(&mut sa, "kept", "SELECT id FROM dbo.goods");
+    well(&mut sa, "BACKUP DATABASE shop TO DISK = 'shop.bak'");
+    assert_eq!(told(&mut sa), "");
+    watch(&mut sa, "later", "SELECT name FROM dbo.goods");
+    well(&mut sa, "USE master; RESTORE DATABASE shop FROM DISK = 'shop.bak' WITH REPLACE; USE shop");
+    assert_eq!(value(&mut sa, "SELECT COUNT(*) FROM sys.dm_qn_subscriptions"), "0");
+    monitor.turn();
+    assert_eq!(told(&mut sa), "kept change database restart;");
+    // Also where the database is gone meanwhile, and the restored one has its number, without the broker's having seen it.
+    well(&mut sa, "USE master; DROP DATABASE shop; RESTORE DATABASE shop FROM DISK = 'shop.bak'; USE shop");
+    monitor.turn();
+    assert_eq!(told(&mut sa), "kept change database restart;");
+}
+
+#[test]
+fn subscriptions_outlive_single_user_and_are_told_when_a_database_comes_online() {
+    let engine = server();
+    let mut sa = shop(&engine);
+    let mut monitor = Monitor::new(&engine);
+    monitor.turn();
+    watch(&mut sa, "alone", "SELECT id, price FROM dbo.goods");
+    well(&mut sa, "ALTER DATABASE shop SET SINGLE_USER WITH ROLLBACK IMMEDIATE");
+    monitor.turn();
+    assert_eq!(told(&mut sa), "");
+    well(&mut sa, "UPDATE dbo.goods SET price = 5");
+    well(&mut sa, "ALTER DATABASE shop SET MULTI_USER");
+    monitor.turn();
+    assert_eq!(told(&mut sa), "alone change data update;");
+    watch(&mut sa, "away", "SELECT id, price FROM dbo.goods");
+    well(&mut sa, "USE master; ALTER DATABASE shop SET OFFLINE");
+    monitor.turn();
+    well(&mut sa, "ALTER DATABASE shop SET ONLINE; USE shop");
+    monitor.turn();
+    assert_eq!(told(&mut sa), "away change database restart;");
+}
+
 #[test]
 fn who_may_not_is_refused_and_a_subscription_can_be_killed() {
     let engine = server();

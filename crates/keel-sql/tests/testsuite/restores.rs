@@ -6,6 +6,7 @@ use keel_base::env::sim::{SimDisk, Tear};
 use keel_base::env::{Disk as _, OpenMode};
 use keel_sql::Session;
 use std::path::Path;
+use std::sync::Arc;
 
 fn run(session: &mut Session, sql: &str) -> String {
     let mut sink = Sink::default();
@@ -33,6 +34,73 @@ fn directories_that_a_killed_restore_left_are_removed_and_no_others() {
     let there = |dir: &str| disk.exists(&Path::new("/data").join(dir));
     assert!(!there("db9-8df4a69774e125a/base.keel"));
     assert!(there("db8-8df4a69774e125b/control.keel") && there("db-notes/mine"));
+}
+
+/// What the data directory has of databases, but for those of the instance itself.
+fn directories(disk: &Arc<SimDisk>) -> Vec<String> {
+    let all = disk.list(Path::new("/data")).unwrap();
+    let name = |dir: &std::path::PathBuf| dir.file_name().unwrap().to_string_lossy().into_owned();
+    let mut names: Vec<_> = all.iter().map(name).filter(|name| name.starts_with("db")).collect();
+    names.sort();
+    names
+}
+
+/// The process ends between two steps of it, again and again, when the copy is complete too: nothing of it is left unless the
+/// instance knows it. A database that was detached stays where it is, complete as it is and known to nobody.
+#[test]
+fn a_complete_copy_that_master_does_not_know_is_removed() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    let mut session = connect(&engine);
+    run(&mut session, "CREATE DATABASE mine; CREATE TABLE mine.dbo.t (n int); INSERT mine.dbo.t VALUES (1)");
+    let detached = directories(&disk);
+    assert!(run(&mut session, "EXEC sp_detach_db 'mine'").contains("is detached"));
+    drop((session, engine));
+    let image = disk.crash(Tear::KeepAll);
+    let (mut complete, mut adopted) = (0, 0);
+    for step in 0.. {
+        let disk = image.crash(Tear::KeepAll);
+        let engine = open(&disk);
+        disk.cut_power_at(step);
+        // As a seeding does it.
+        let ended = engine.reserve_place("copy").and_then(|(id, dir)| {
+            let options = keel_node::DbOptions::default();
+            let made = keel_node::Database::create(engine.instance(), id, &dir, &options);
+            let Ok(made) = made else { return Ok(()) };
+            complete += 1;
+            engine.adopt_database("copy", id, made)
+        });
+        let ends = !disk.power_is_cut();
+        assert!(ended.is_ok() || !ends);
+        drop(engine);
+        let disk = disk.crash(Tear::Random(step));
+        let engine = open(&disk);
+        let known = usize::from(engine.database("copy").is_some());
+        adopted += known;
+        assert_eq!(directories(&disk).len(), 1 + known, "{step}: {:?}", directories(&disk));
+        assert!(directories(&disk).contains(&detached[0]), "{step}");
+        // And when it is dropped.
+        if ends {
+            for step in 0.. {
+                let disk = disk.crash(Tear::KeepAll);
+                let engine = open(&disk);
+                disk.cut_power_at(step);
+                let dropped = engine.drop_database("copy").is_ok();
+                let ends = !disk.power_is_cut();
+                drop(engine);
+                let disk = disk.crash(Tear::Random(step));
+                let engine = open(&disk);
+                let known = usize::from(engine.database("copy").is_some());
+                assert!(known == 0 || !dropped);
+                assert_eq!(directories(&disk).len(), 1 + known, "{step}: {:?}", directories(&disk));
+                if ends {
+                    break;
+                }
+            }
+            break;
+        }
+    }
+    assert!(complete > adopted && adopted > 0, "{complete} copies were complete, {adopted} adopted");
 }
 
 /// Power is cut in the middle of it, again and again: one of the two databases has the name, whole.

@@ -39,6 +39,8 @@ create or alter procedure in_town @town varchar(10) as select 1
 GO
 drop procedure in_town
 GO
+exec sp_rename 'in_town', 'in_city'
+GO
 -- A batch, letter by letter.
 exec sp_create_plan_guide N'batch', N'select count(*) as orders from customer c join orders o on o.customer = c.id where c.town = ''t7''', N'SQL', NULL, NULL, N'OPTION (HASH JOIN, FORCE ORDER)'
 GO

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use super::file::PageFile;
 use super::frame::PagePin;
 use super::leaf_sink::{LeafSink, read_leaf};
-use super::options::{Change, FoldFn};
+use super::options::{Change, FoldFn, Folded};
 use super::page::{BODY, Entry, LEAF_CELL, Overflow, Page, PageRef, Rows, inner_size};
 use super::writer::ChunkWriter;
 use super::{BaseError, KEY_BYTES_MAX, PAGE_SIZE, Result};
@@ -373,8 +373,13 @@ where
                     Some((page, index)) => Some(row_bytes(page, index, out)?),
                     None => None,
                 };
-                if fold(key, row.as_deref(), patch.as_ref(), &mut self.folded) {
-                    put(key, &self.folded, inserted, &mut self.descriptor, sink, out)?;
+                match fold(key, row.as_deref(), patch.as_ref(), &mut self.folded) {
+                    Folded::Row => put(key, &self.folded, inserted, &mut self.descriptor, sink, out)?,
+                    Folded::Gone => {}
+                    Folded::Damaged => {
+                        let page = old.map_or(0, |(page, _)| page.id());
+                        return Err(out.file.corrupt(page, "a row does not hold the columns that it says"));
+                    }
                 }
             }
         }

@@ -67,8 +67,8 @@ pub use cursor::Cursor;
 pub use error::{BaseError, Result};
 pub use file::{ThreadReads, thread_reads};
 pub use options::{
-    BaseOptions, BaseStats, Change, Direction, FoldFn, IoStats, MergeOptions, MergeReport, NoThrottle,
-    Throttle,
+    BaseOptions, BaseStats, Change, Direction, FoldFn, Folded, IoStats, MergeOptions, MergeReport,
+    NoThrottle, Throttle,
 };
 pub use pin::Pin;
 pub use rewrite::Rewritten;

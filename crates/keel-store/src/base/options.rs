@@ -69,9 +69,19 @@ impl Throttle for NoThrottle {
     }
 }
 
-/// Makes the new row (appended to the empty vector; return false for "no row") from key, old row and the bytes
-/// of a [`Change::Fold`].
-pub type FoldFn<'a> = dyn Fn(&[u8], Option<&[u8]>, &[u8], &mut Vec<u8>) -> bool + Sync + 'a;
+/// What became of a row and a [`Change::Fold`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Folded {
+    /// The new row.
+    Row,
+    /// None.
+    Gone,
+    /// The old row is not one: the merge fails.
+    Damaged,
+}
+
+/// Makes the new row (appended to the empty vector) from key, old row and the bytes of a [`Change::Fold`].
+pub type FoldFn<'a> = dyn Fn(&[u8], Option<&[u8]>, &[u8], &mut Vec<u8>) -> Folded + Sync + 'a;
 
 /// What a merge publishes beside the rows, and how it goes about it.
 #[derive(Clone, Copy)]

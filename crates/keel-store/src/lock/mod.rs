@@ -17,8 +17,8 @@
 //! * Lock order inside: waits → one shard → one cell. No foreign code runs under them, except
 //!   [`OwnerContext::describe`] under the first.
 //!
-//! Readers of row versions take no locks here at all. Deliberately absent: escalation (who adds many rows asks for
-//! the table's lock; a head costs about a hundred bytes, and gets freed), isolation levels (the engine's), lock partitioning beyond the shards.
+//! Readers of row versions take no locks here at all. Deliberately absent: when to escalate (who has the table's lock instead
+//! gives its keys back, [`LockOwner::release_keys`]), isolation levels (the engine's), lock partitioning beyond the shards.
 
 pub mod deadlock;
 mod mode;

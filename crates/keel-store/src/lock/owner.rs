@@ -318,6 +318,25 @@ impl LockOwner {
         }
     }
 
+    /// Releases the locks of single keys of these trees, which the lock of their table stands for from now on. No mark may be out:
+    /// the locks after it would be counted wrongly. Returns how many they were.
+    pub fn release_keys(&self, database: DatabaseId, trees: &[TreeId]) -> usize {
+        let mut held = self.held.lock();
+        let before = held.places.len();
+        held.places.retain(|place| {
+            let mut shard = self.manager.shards[place.shard as usize].lock();
+            let is_key =
+                shard.heads_at(place.head).is_some_and(|head| head.resource.is_key_of(database, trees));
+            if is_key {
+                shard.release(place.head, &self.shared);
+            }
+            !is_key
+        });
+        let released = before - held.places.len();
+        held.places.shrink_to(PLACES_FIRST);
+        released
+    }
+
     /// A mark for [`LockOwner::release_since`].
     #[must_use]
     pub fn mark(&self) -> LockMark {

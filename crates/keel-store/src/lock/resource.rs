@@ -124,6 +124,11 @@ impl<'a> Resource<'a> {
 }
 
 impl OwnedResource {
+    /// Whether it is one key of one of these trees.
+    pub(super) fn is_key_of(&self, database: DatabaseId, trees: &[TreeId]) -> bool {
+        self.class == Class::Key && self.database == database.0 && trees.contains(&TreeId(self.id))
+    }
+
     /// The borrowed form.
     #[must_use]
     pub fn as_ref(&self) -> Resource<'_> {

@@ -11,7 +11,8 @@
 //!
 //! Validity: offsets never decrease, the last one equals the length of the data, a NULL column is empty, unused
 //! bitmap bits are 0. [`validate`] checks all of that; the readers trust it, because rows come from our own
-//! checksummed blocks and pages.
+//! checksummed blocks and pages. One that is led out of the row by what it reads panics with
+//! [`Damaged`]: the request fails that reads the row, and nobody else.
 //!
 //! A row may hold fewer columns than its table has now (columns added later): the caller compares with [`count`]
 //! and supplies the default. Column bytes are opaque here; their encoding belongs to the type system.
@@ -21,6 +22,8 @@
 pub mod patch;
 
 pub use patch::{Patch, PatchBuilder};
+
+use keel_base::panics::Damaged;
 
 /// Set in the flags byte when end offsets take four bytes instead of two.
 const FLAG_WIDE: u8 = 1;
@@ -42,12 +45,24 @@ impl<'a> Row<'a> {
     /// Looks at a stored row.
     ///
     /// # Panics
-    /// When `bytes` is shorter than a header: not a row.
+    /// With [`Damaged`] when `bytes` is shorter than a header: not a row.
     #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Row<'a> {
-        let count = u16::from_le_bytes([bytes[1], bytes[2]]) as usize;
-        Row { bytes, count, offsets_start: HEADER_LEN + count.div_ceil(8), wide: bytes[0] & FLAG_WIDE != 0 }
+        Row::parse(bytes).unwrap_or_else(|| damaged(bytes))
+    }
+
+    /// Looks at what may be none; only its header is read.
+    #[inline]
+    fn parse(bytes: &'a [u8]) -> Option<Row<'a>> {
+        let [flags, low, high] = *bytes.first_chunk()?;
+        let count = u16::from_le_bytes([low, high]) as usize;
+        Some(Row {
+            bytes,
+            count,
+            offsets_start: HEADER_LEN + count.div_ceil(8),
+            wide: flags & FLAG_WIDE != 0,
+        })
     }
 
     /// Number of columns stored.
@@ -58,22 +73,34 @@ impl<'a> Row<'a> {
     }
 
     /// The bytes of column `index`; `None` for NULL and for columns beyond [`Row::count`].
+    ///
+    /// # Panics
+    /// With [`Damaged`] when the column would lie outside of the row.
     #[inline]
     #[must_use]
     pub fn column(&self, index: usize) -> Option<&'a [u8]> {
-        if index >= self.count || self.bytes[HEADER_LEN + index / 8] & (1 << (index % 8)) != 0 {
+        if index >= self.count {
             return None;
+        }
+        self.stored(index).unwrap_or_else(|| damaged(self.bytes))
+    }
+
+    /// The bytes of a column that there is, `None` within for NULL; `None` when it lies outside of the row.
+    #[inline]
+    fn stored(&self, index: usize) -> Option<Option<&'a [u8]>> {
+        if self.bytes.get(HEADER_LEN + index / 8)? & (1 << (index % 8)) != 0 {
+            return Some(None);
         }
         let data = self.data_start();
         let (start, end) = if self.wide {
-            (if index == 0 { 0 } else { self.end_offset(index - 1) }, self.end_offset(index))
+            (if index == 0 { 0 } else { self.end_offset(index - 1)? }, self.end_offset(index)?)
         } else {
             // Both offsets in one look; what stands before the first is none.
             let at = self.offsets_start + index * 2;
-            let pair = u32::from_le_bytes(self.bytes[at - 2..at + 2].try_into().expect("four bytes"));
+            let pair = u32::from_le_bytes(*self.bytes.get(at - 2..)?.first_chunk()?);
             (if index == 0 { 0 } else { pair as usize & 0xffff }, (pair >> 16) as usize)
         };
-        Some(&self.bytes[data + start..data + end])
+        self.bytes.get(data + start..data + end).map(Some)
     }
 
     /// All columns in order.
@@ -86,17 +113,25 @@ impl<'a> Row<'a> {
         self.offsets_start + self.count * if self.wide { 4 } else { 2 }
     }
 
+    /// Where a column ends in the data; `None` when the row ends before it says so.
     #[inline]
-    fn end_offset(&self, index: usize) -> usize {
-        let bytes = self.bytes;
+    fn end_offset(&self, index: usize) -> Option<usize> {
         if self.wide {
             let at = self.offsets_start + index * 4;
-            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as usize
+            self.bytes.get(at..)?.first_chunk().map(|end| u32::from_le_bytes(*end) as usize)
         } else {
             let at = self.offsets_start + index * 2;
-            u16::from_le_bytes([bytes[at], bytes[at + 1]]) as usize
+            self.bytes.get(at..)?.first_chunk().map(|end| usize::from(u16::from_le_bytes(*end)))
         }
     }
+}
+
+/// Ends the request that came upon a row whose columns cannot be found.
+#[cold]
+#[inline(never)]
+pub(crate) fn damaged(bytes: &[u8]) -> ! {
+    let what = format!("a row of {} bytes does not hold the columns that it says", bytes.len());
+    std::panic::panic_any(Damaged(what))
 }
 
 /// Number of columns in a stored row.
@@ -116,10 +151,7 @@ pub fn column(row: &[u8], index: usize) -> Option<&[u8]> {
 /// Whether `bytes` is a well-formed row; the check for bytes from outside.
 #[must_use]
 pub fn validate(bytes: &[u8]) -> bool {
-    if bytes.len() < HEADER_LEN || bytes[0] & !FLAG_WIDE != 0 {
-        return false;
-    }
-    let row = Row::new(bytes);
+    let Some(row) = Row::parse(bytes).filter(|_| bytes[0] & !FLAG_WIDE == 0) else { return false };
     let data_start = row.data_start();
     if bytes.len() < data_start {
         return false;
@@ -127,7 +159,7 @@ pub fn validate(bytes: &[u8]) -> bool {
     let data_len = bytes.len() - data_start;
     let mut previous = 0;
     for index in 0..row.count {
-        let end = row.end_offset(index);
+        let Some(end) = row.end_offset(index) else { return false };
         let is_null = bytes[HEADER_LEN + index / 8] & (1 << (index % 8)) != 0;
         if end < previous || end > data_len || (is_null && end != previous) {
             return false;
@@ -347,6 +379,35 @@ mod tests {
             prop_assert_eq!(builder.finish(), &row[..]);
             for (index, value) in columns.iter().enumerate() {
                 prop_assert_eq!(column(&row, index), value.as_deref());
+            }
+        }
+
+        #[test]
+        fn a_damaged_row_is_read_or_said_to_be_damaged(
+            columns in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), 0..20),
+            large in prop::option::of(Just(vec![7u8; 70_000])),
+            cut in any::<prop::sample::Index>(),
+            flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        ) {
+            let mut row = RowBuilder::build(&refs(&[columns, vec![large]].concat()));
+            row.truncate(cut.index(row.len() + 1));
+            for (at, byte) in flips {
+                if !row.is_empty() {
+                    let at = at.index(row.len().min(64));
+                    row[at] = byte;
+                }
+            }
+            let mut builder = PatchBuilder::new();
+            builder.clear(3);
+            builder.set(1, Some(b"patched"));
+            let patch = builder.finish();
+            let mut patched = Vec::new();
+            let read = std::panic::catch_unwind(|| (Row::new(&row).columns().count(), column(&row, 2)));
+            let applied = patch::try_apply(&row, &patch, &mut patched);
+            if validate(&row) {
+                prop_assert!(read.is_ok() && applied.is_some() && validate(&patched));
+            } else if let Err(panic) = read {
+                prop_assert!(keel_base::panics::damage(&*panic).is_some());
             }
         }
 

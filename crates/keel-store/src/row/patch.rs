@@ -14,7 +14,7 @@
 //! newer) changes nothing that matters: redo may see a base row from after the patch. They compose: [`compose`]
 //! of an older and a newer patch has the effect of both.
 
-use super::{FLAG_WIDE, HEADER_LEN, Row};
+use super::{FLAG_WIDE, HEADER_LEN, Row, damaged};
 
 /// A borrowed, well-formed patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,30 +154,41 @@ pub fn diff<'b>(old: &[u8], new: &[u8], into: &'b mut PatchBuilder) -> Patch<'b>
 
 /// Applies a patch to a row; the new row replaces the contents of `into`. Columns between those that change are copied
 /// together.
+///
+/// # Panics
+/// With [`Damaged`](keel_base::panics::Damaged) when the row is.
 pub fn apply(row: &[u8], patch: &Patch<'_>, into: &mut Vec<u8>) {
-    let row = Row::new(row);
+    if try_apply(row, patch, into).is_none() {
+        damaged(row);
+    }
+}
+
+/// Applies a patch to a row, as [`apply`] does; `None` when the row is damaged.
+#[must_use]
+pub fn try_apply(row: &[u8], patch: &Patch<'_>, into: &mut Vec<u8>) -> Option<()> {
+    let row = Row::parse(row)?;
     let count = row.count().max(patch.columns());
-    let mut new = Rewrite::begin(into, row, count, data_len(row, patch));
+    let mut new = Rewrite::begin(into, row, count, data_len(row, patch)?)?;
     let mut next = 0;
     for (ordinal, value) in patch.entries() {
-        new.keep(next, ordinal);
+        new.keep(next, ordinal)?;
         new.put(ordinal, value);
         next = ordinal + 1;
     }
-    new.keep(next, count);
+    new.keep(next, count)
 }
 
 /// Bytes of the columns after the patch; more than that while even those make a narrow row.
-fn data_len(row: Row<'_>, patch: &Patch<'_>) -> usize {
-    let before = row.bytes.len() - row.data_start();
+fn data_len(row: Row<'_>, patch: &Patch<'_>) -> Option<usize> {
+    let before = row.bytes.len().checked_sub(row.data_start())?;
     let most = before + patch.bytes.len();
     if most <= usize::from(u16::MAX) {
-        return most;
+        return Some(most);
     }
-    let change = |(ordinal, value): (usize, Option<&[u8]>)| {
-        value.map_or(0, <[u8]>::len) as isize - row.column(ordinal).map_or(0, <[u8]>::len) as isize
-    };
-    before.strict_add_signed(patch.entries().map(change).sum())
+    patch.entries().try_fold(before, |len, (ordinal, value)| {
+        let old = if ordinal < row.count { row.stored(ordinal)? } else { None };
+        (len + value.map_or(0, <[u8]>::len)).checked_sub(old.map_or(0, <[u8]>::len))
+    })
 }
 
 /// A row that is written from an old one, column after column.
@@ -191,7 +202,7 @@ struct Rewrite<'a> {
 
 impl<'a> Rewrite<'a> {
     /// For `count` columns, no fewer than the old row has, with `data_len` bytes together.
-    fn begin(into: &'a mut Vec<u8>, old: Row<'a>, count: usize, data_len: usize) -> Rewrite<'a> {
+    fn begin(into: &'a mut Vec<u8>, old: Row<'a>, count: usize, data_len: usize) -> Option<Rewrite<'a>> {
         let wide = data_len > usize::from(u16::MAX);
         let ends_start = HEADER_LEN + count.div_ceil(8);
         let data_start = ends_start + count * if wide { 4 } else { 2 };
@@ -200,27 +211,27 @@ impl<'a> Rewrite<'a> {
         if wide || old.wide || count != old.count {
             into.push(if wide { FLAG_WIDE } else { 0 });
             into.extend_from_slice(&(count as u16).to_le_bytes());
-            into.extend_from_slice(&old.bytes[HEADER_LEN..old.offsets_start]);
+            into.extend_from_slice(old.bytes.get(HEADER_LEN..old.offsets_start)?);
             into.resize(data_start, 0);
         } else {
             // Most end offsets stay what they are.
-            into.extend_from_slice(&old.bytes[..data_start]);
+            into.extend_from_slice(old.bytes.get(..data_start)?);
         }
-        Rewrite { into, old, ends_start, data_start, wide }
+        Some(Rewrite { into, old, ends_start, data_start, wide })
     }
 
     /// The columns from `from` to before `to` stay as they are; those that the old row does not have are NULL.
-    fn keep(&mut self, from: usize, to: usize) {
+    fn keep(&mut self, from: usize, to: usize) -> Option<()> {
         let stored = to.min(self.old.count);
         if from < stored {
-            let start = if from == 0 { 0 } else { self.old.end_offset(from - 1) };
+            let start = if from == 0 { 0 } else { self.old.end_offset(from - 1)? };
             let data = self.old.data_start();
             let moved = (self.into.len() - self.data_start) as isize - start as isize;
-            let end = self.old.end_offset(stored - 1);
-            self.into.extend_from_slice(&self.old.bytes[data + start..data + end]);
+            let end = self.old.end_offset(stored - 1)?;
+            self.into.extend_from_slice(self.old.bytes.get(data + start..data + end)?);
             if self.wide || self.old.wide || self.data_start != data {
                 for index in from..stored {
-                    self.set_end(index, self.old.end_offset(index).strict_add_signed(moved));
+                    self.set_end(index, self.old.end_offset(index)?.checked_add_signed(moved)?);
                 }
             } else if moved != 0 {
                 self.move_ends(from, stored, moved as u16);
@@ -229,6 +240,7 @@ impl<'a> Rewrite<'a> {
         for index in from.max(stored)..to {
             self.put(index, None);
         }
+        Some(())
     }
 
     /// Moves end offsets of two bytes, which are the old row's, by so many bytes (modulo 2^16, as a negative number is meant).

@@ -1,10 +1,12 @@
-//! What keeps others from the rows that a statement adds: locks of their own, and from some thousand rows on the table's.
+//! What keeps others from the rows that a statement changes: locks of their own, and from some thousand rows on the table's.
 
+use super::RowBuffers;
 use crate::catalog::{LockEscalation, TableDef};
 use crate::errors::Result;
 use crate::exec::cx::Cx;
 use keel_base::TreeId;
-use keel_node::{Loading, LockMode, Transaction, TxnError};
+use keel_node::{Loading, Transaction, TxnError};
+use smallvec::SmallVec;
 
 /// Rows with locks of their own after which the table's lock is asked for instead; the product's threshold.
 const ESCALATION_ROWS: u64 = 5_000;
@@ -38,19 +40,32 @@ impl Guard {
         };
         txn.load(&mut loads[at].1, key, row)
     }
+}
 
-    /// So many rows are added. Now and then the table's lock is asked for instead of theirs: it is had when nobody else is in the table,
-    /// and what is added then needs no more memory than its versions.
+impl RowBuffers {
+    /// So many rows are found or added. Now and then the table's lock is asked for instead of theirs: it is had when nobody else is in the
+    /// table, and what is changed then needs no more memory than its versions.
+    #[inline]
     pub fn escalate(&mut self, table: &TableDef, cx: &mut Cx<'_>, rows: u64) -> Result<()> {
-        if rows == 0 || !rows.is_multiple_of(ESCALATION_ROWS) || !matches!(self, Guard::Row) {
+        if rows == 0 || !rows.is_multiple_of(ESCALATION_ROWS) {
+            Ok(())
+        } else {
+            self.ask_for_table(table, cx)
+        }
+    }
+
+    #[cold]
+    fn ask_for_table(&mut self, table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
+        let never = table.lock_escalation == LockEscalation::Disable || table.name.starts_with('@');
+        if never || !matches!(self.guard, Guard::Row) || !cx.session.escalates_locks() {
             return Ok(());
         }
-        if table.lock_escalation == LockEscalation::Disable || table.name.starts_with('@') {
-            return Ok(());
-        }
-        let alone = cx.txn(table.database)?.try_lock_table(table.object_id as u32, LockMode::Exclusive);
+        let trees: SmallVec<[TreeId; 4]> = table.indexes.iter().map(|index| index.tree).collect();
+        self.sums.escalations_tried += 1;
+        let alone = cx.txn(table.database)?.escalate(table.object_id as u32, &trees);
         if alone.map_err(|e| cx.storage_error(&e))? {
-            *self = Guard::Table(Vec::new());
+            self.sums.escalations += 1;
+            self.guard = Guard::Table(Vec::new());
         }
         Ok(())
     }

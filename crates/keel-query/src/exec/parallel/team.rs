@@ -14,8 +14,10 @@ use crate::exec::hash;
 use crate::exec::node::{Node, Op};
 use crate::exec::{Operator, access};
 use crate::plan::run::subquery_states;
+use keel_base::panics::damage;
 use keel_types::{Value, key};
 use parking_lot::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -279,7 +281,11 @@ impl Seat {
         ahead::give(answers, &mut cx);
         cx.begin_helping(views, together, counts_io);
         let mut operator = node.operator(counts.as_ref());
-        let made = make(&mut *operator, &mut cx);
+        let made = catch_unwind(AssertUnwindSafe(|| make(&mut *operator, &mut cx)));
+        let made = made.unwrap_or_else(|panic| match damage(&*panic) {
+            Some(what) => Err(errors::inconsistent(what)),
+            None => resume_unwind(panic),
+        });
         operator.close();
         let report = cx.report();
         drop(cx);

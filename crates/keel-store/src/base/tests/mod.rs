@@ -185,7 +185,11 @@ fn folds_see_the_old_row() {
     let fold = |key: &[u8], old: Option<&[u8]>, patch: &[u8], out: &mut Vec<u8>| {
         out.extend_from_slice(old.unwrap_or(b"none"));
         out.extend_from_slice(patch);
-        key != b"gone"
+        match key {
+            b"gone" => Folded::Gone,
+            b"damaged" => Folded::Damaged,
+            _ => Folded::Row,
+        }
     };
     let options = MergeOptions { fold: Some(&fold), ..MergeOptions::at(Lsn(2)) };
     let changes = [&b"a"[..], b"big", b"gone", b"new"].map(|key| (key, Change::Fold(b"+p")));
@@ -196,6 +200,14 @@ fn folds_see_the_old_row() {
     assert_eq!(get(b"big").map(|row| (row.len(), row.ends_with(b"b+p"))), Some((30_002, true)));
     assert_eq!(get(b"gone"), None);
     assert_eq!(get(b"new"), Some(b"none+p".to_vec()));
+    assert_sound(&tree);
+    // What cannot be patched ends the merge with its page's number, and not the thread.
+    tree.merge([(b"damaged", Change::Put(b"?"))], &MergeOptions::at(Lsn(3))).expect("merges");
+    let options = MergeOptions { fold: Some(&fold), ..MergeOptions::at(Lsn(4)) };
+    let failed = tree.merge([(b"damaged", Change::Fold(b"+p"))], &options).expect_err("is damaged");
+    assert!(matches!(failed, BaseError::Corrupt { page: 2.., .. }), "{failed}");
+    assert_eq!(tree.root().checkpoint_lsn(), Lsn(3));
+    tree.merge([(b"damaged", Change::<&[u8]>::Delete)], &MergeOptions::at(Lsn(5))).expect("goes on");
     assert_sound(&tree);
 }
 
