@@ -18,7 +18,7 @@ select * from t with (index (ix)) where a = 10
 GO
 alter index ix on t rebuild
 GO
-create table c (a int references t (a))
+create table c (a int constraint fk_c references t (a))
 GO
 create index ix on t (b)
 GO

@@ -7,7 +7,7 @@ select name, is_memory_optimized, durability, durability_desc from sys.tables or
 insert fast values (1, 10, 2), (2, 5, 1), (3, 5, null)
 GO
 alter table fast add index by_a nonclustered (a desc)
-alter table fast add c int not null default 4, index by_b unique nonclustered (b)
+alter table fast add c int not null constraint df_c default 4, index by_b unique nonclustered (b)
 select i.name, i.is_unique, c.name, ic.is_descending_key from sys.indexes i
   join sys.index_columns ic on ic.object_id = i.object_id and ic.index_id = i.index_id
   join sys.columns c on c.object_id = ic.object_id and c.column_id = ic.column_id
@@ -18,7 +18,7 @@ insert fast values (4, 1, 2, 0)
 GO
 alter table fast drop index by_b
 insert fast values (4, 1, 2, 0)
-alter table fast drop column c
+alter table fast drop constraint df_c, column c
 alter table fast drop index by_a, constraint none
 GO
 alter table fast drop index if exists by_a
