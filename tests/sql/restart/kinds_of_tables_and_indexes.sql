@@ -3,7 +3,7 @@ create database shop
 GO
 use shop
 create table fast (id int not null primary key nonclustered, a int) with (memory_optimized = on, durability = schema_only)
-create sequence numbers
+create sequence numbers as int start with 1
 exec sp_rename 'numbers', 'digits'
 insert fast values (next value for digits, 1)
 create index guess on fast (a) with statistics_only = -1
