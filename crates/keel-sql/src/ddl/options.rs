@@ -78,7 +78,7 @@ pub(super) fn memory(options: &[Opt]) -> Result<Option<Durability>> {
     };
     let asked = super::table::option_on(options, "MEMORY_OPTIMIZED");
     match word {
-        Some(word) if !asked => Err(errors::durability_of_memory(&word.to_ascii_lowercase())),
+        Some(word) if !asked => Err(errors::durability_of_memory(word.to_ascii_lowercase())),
         _ => Ok(asked.then_some(durability)),
     }
 }
