@@ -55,7 +55,7 @@ pub struct ColumnDef {
     #[serde(default)]
     pub alias: Option<i32>,
     /// The rule that `sp_bindrule` bound to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub rule: Option<RuleDef>,
 }
 
@@ -126,8 +126,11 @@ pub struct IndexDef {
     pub included: Vec<i32>,
     /// WHERE of a filtered index, as text.
     pub filter: Option<String>,
-    /// ALTER INDEX … DISABLE.
+    /// ALTER INDEX … DISABLE, or it is hypothetical.
     pub disabled: bool,
+    /// WITH STATISTICS_ONLY: what it would be. It has no entries, and no plan reads it.
+    #[serde(default)]
+    pub hypothetical: Option<IndexKind>,
     /// IGNORE_DUP_KEY = ON.
     pub ignore_dup_key: bool,
     /// FILLFACTOR, which is only shown: pages are written full. 0 when none was given.
@@ -397,6 +400,9 @@ pub struct TableDef {
     /// LOCK_ESCALATION.
     #[serde(default)]
     pub lock_escalation: LockEscalation,
+    /// MEMORY_OPTIMIZED: remembered and shown. Its rows are kept as those of other tables.
+    #[serde(default)]
+    pub memory_optimized: Option<Durability>,
     /// Its full-text index.
     #[serde(default)]
     pub full_text: Option<FullTextDef>,
@@ -414,6 +420,15 @@ pub struct TableDef {
     pub created: i64,
     /// modify_date.
     pub modified: i64,
+}
+
+/// What the rows of a memory-optimized table were said to survive. They survive everything, whatever was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Durability {
+    /// SCHEMA_AND_DATA, as when nothing is said.
+    SchemaAndData,
+    /// SCHEMA_ONLY.
+    SchemaOnly,
 }
 
 /// Whether a statement that adds many rows asks for the table's lock instead of theirs.
@@ -618,10 +633,10 @@ pub struct TypeDef {
     /// Columns, keys and checks of a table type.
     pub table: Option<Box<TableDef>>,
     /// The default that is bound to it, which new columns of the type have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub default: Option<DefaultDef>,
     /// The rule likewise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub rule: Option<RuleDef>,
 }
 

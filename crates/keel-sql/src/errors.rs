@@ -286,6 +286,12 @@ errors! {
     constraint_column_missing(name) = 1759, 16, 0, "Invalid column '{name}' is specified in a constraint or computed-column definition.";
     /// A column in a DEFAULT.
     name_not_permitted(name) = 128, 15, 1, "The name \"{name}\" is not permitted in this context. Valid expressions are constants, constant expressions, and (in some contexts) variables. Column names are not permitted.";
+    /// ALTER TABLE … ADD or DROP INDEX of a table that is none; the words for both come with it.
+    memory_optimized_only(word) = 10785, 16, 1, "The operation 'ALTER TABLE {word} INDEX' is supported only with memory optimized tables.";
+    /// ALTER TABLE … DROP INDEX of an index that is not there.
+    no_index_to_drop(index) = 3701, 16, 21, "Cannot drop the index '{index}', because it does not exist or you do not have permission.";
+    /// DURABILITY of a table that is none.
+    durability_of_memory(option) = 10779, 15, 1, "The durability option '{option}' is supported only with memory optimized tables.";
     /// Constraint could not be dropped; follows another error.
     constraint_not_dropped() = 3727, 16, 0, "Could not drop constraint. See previous errors.";
     /// Unknown column of a constraint or index.

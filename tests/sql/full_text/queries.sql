@@ -20,6 +20,7 @@ select id from dbo.book where contains((title, body), N'king') order by id
 select id from dbo.book where contains(*, N'gardens') order by id
 select b.id from dbo.book b where contains(b.*, 'databases') order by id
 select b.id from dbo.book b where contains((b.title, b.body), 'server') order by id
+select b.id from dbo.book b where contains((b.*), N'gardens') and freetext((*), N'gardens') order by id
 -- Upper and lower case, accents.
 select id from dbo.book where contains(body, N'CAFE') order by id
 select id from dbo.book where contains(body, N'Café') order by id

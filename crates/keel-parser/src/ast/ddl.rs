@@ -331,11 +331,20 @@ pub enum AlterColumn {
     Property { add: bool, name: SmolStr },
 }
 
+/// What ALTER TABLE … DROP names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// Also when no word was written.
+    Constraint,
+    Column,
+    Index,
+    /// `PERIOD FOR SYSTEM_TIME`
+    Period,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlterTableDrop {
-    /// COLUMN; otherwise CONSTRAINT (also when no word was written).
-    pub column: bool,
-    pub period: bool,
+    pub what: Dropped,
     pub if_exists: bool,
     pub name: Ident,
     pub options: Vec<Opt>,

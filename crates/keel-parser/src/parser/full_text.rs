@@ -306,20 +306,25 @@ impl Parser<'_> {
 
     // ---- queries ----
 
-    /// `CONTAINS(column | (columns) | [t.]*, search [, LANGUAGE l])`
+    /// `CONTAINS(column | (columns) | [t.]* | ([t.]*), search [, LANGUAGE l])`
     #[inline(never)]
     pub(super) fn full_text(&mut self) -> Result<Expr> {
         let start = self.span();
         let contains = self.bump().tok == Tok::Kw(Kw::CONTAINS);
         self.expect(Tok::LParen)?;
+        let parenthesis = self.eat(Tok::LParen);
         let (mut columns, mut table) = (Vec::new(), None);
-        if self.tok() == Tok::LParen {
-            columns = self.parenthesized_list(Self::column_ref)?;
-        } else if !self.eat(Tok::Star) {
+        if !self.eat(Tok::Star) {
             table = self.qualified_star()?;
             if table.is_none() {
                 columns.push(self.column_ref()?);
+                while parenthesis && self.eat(Tok::Comma) {
+                    columns.push(self.column_ref()?);
+                }
             }
+        }
+        if parenthesis {
+            self.expect(Tok::RParen)?;
         }
         self.expect(Tok::Comma)?;
         let search = Box::new(self.search_value()?);

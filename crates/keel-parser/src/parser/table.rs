@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::ast::{
     AlterColumn, AlterTable, AlterTableAction, AlterTableDrop, ColumnDefinition, ColumnKind, ConstraintKind,
-    CreateTable, Filegroup, Ident, Identity, InlineIndex, Literal, Opt, OptValue, ReferentialAction,
+    CreateTable, Dropped, Filegroup, Ident, Identity, InlineIndex, Literal, Opt, OptValue, ReferentialAction,
     TableConstraint, TableElement,
 };
 use crate::error::Result;
@@ -602,29 +602,26 @@ impl Parser<'_> {
         Ok(AlterTableAction::AlterColumn { column, action })
     }
 
-    /// `[CONSTRAINT] [IF EXISTS] a, b, COLUMN c, …`: the word carries over to the names behind it.
+    /// `[CONSTRAINT] [IF EXISTS] a, b, COLUMN c, INDEX d, …`: the word carries over to the names behind it.
     fn alter_table_drops(&mut self) -> Result<Vec<AlterTableDrop>> {
-        let (mut column, mut if_exists) = (false, false);
+        let (mut what, mut if_exists) = (Dropped::Constraint, false);
         let mut drops = Vec::new();
         loop {
             if self.at_words(&["PERIOD", "FOR", "SYSTEM_TIME"]) {
                 let name = self.take_ident();
                 self.at += 2;
-                drops.push(AlterTableDrop {
-                    column: false,
-                    period: true,
-                    if_exists,
-                    name,
-                    options: Vec::new(),
-                });
+                drops.push(AlterTableDrop { what: Dropped::Period, if_exists, name, options: Vec::new() });
             } else {
-                if self.eat_kw(Kw::COLUMN) {
-                    column = true;
-                    if_exists = self.if_exists();
-                } else if self.eat_kw(Kw::CONSTRAINT) {
-                    column = false;
-                    if_exists = self.if_exists();
-                } else if drops.is_empty() {
+                let word = [
+                    (Kw::COLUMN, Dropped::Column),
+                    (Kw::CONSTRAINT, Dropped::Constraint),
+                    (Kw::INDEX, Dropped::Index),
+                ];
+                let word = word.into_iter().find(|(word, _)| self.eat_kw(*word));
+                if let Some((_, named)) = word {
+                    what = named;
+                }
+                if word.is_some() || drops.is_empty() {
                     if_exists = self.if_exists();
                 }
                 let name = self.ident()?;
@@ -633,7 +630,7 @@ impl Parser<'_> {
                 } else {
                     Vec::new()
                 };
-                drops.push(AlterTableDrop { column, period: false, if_exists, name, options });
+                drops.push(AlterTableDrop { what, if_exists, name, options });
             }
             if !self.eat(Tok::Comma) {
                 return Ok(drops);

@@ -91,10 +91,15 @@ fn negated(known: Known) -> Known {
     known.map(|result| result.map(|b| !b))
 }
 
-/// The conjunction: false as soon as one part is, whatever the others are.
-fn all(mut parts: impl Iterator<Item = Known> + Clone) -> Known {
-    if parts.clone().any(|part| part == Some(Some(false))) {
-        return Some(Some(false));
+/// The conjunction: false as soon as one part is, whatever the others are. Each part is asked once: they are conditions in conditions,
+/// and twice on each level would be too often to end.
+fn all(parts: impl Iterator<Item = Known>) -> Known {
+    let mut all = Some(Some(true));
+    for part in parts {
+        if part == Some(Some(false)) {
+            return part;
+        }
+        all = all.and_then(|all| part.map(|result| all.and(result)));
     }
-    parts.try_fold(Some(true), |all, part| part.map(|result| all.and(result)))
+    all
 }

@@ -15,7 +15,7 @@ use crate::program::lower::TypeLookup as _;
 use crate::run::{Frame, Runner};
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
-use keel_parser::ast::{self, AlterTableAction, ConstraintKind, TableElement};
+use keel_parser::ast::{self, AlterTableAction, ConstraintKind, Dropped, TableElement};
 use keel_query::catalog::{
     Catalog as _, CheckDef, ColumnDef, DefaultDef, IndexKind, LockEscalation, TableDef,
 };
@@ -56,6 +56,9 @@ impl Runner<'_> {
         match action {
             AlterTableAction::Add { check, elements } => {
                 super::options::of_elements(elements, "ALTER TABLE")?;
+                if elements.iter().any(|e| matches!(e, TableElement::Index(_))) {
+                    self.memory_optimized_only(table, "ADD")?;
+                }
                 self.alter_add(program, table, elements, check.unwrap_or(true))?;
                 self.history_adds(table, elements)
             }
@@ -147,7 +150,8 @@ impl Runner<'_> {
                             set_default(&mut builder.table, column, def)?;
                         }
                     }
-                    _ => {}
+                    TableElement::Index(index) => builder.inline_index(index, None)?,
+                    TableElement::Period { .. } => {}
                 }
             }
             builder.align(None, &old_indexes)?;
@@ -438,15 +442,16 @@ impl Runner<'_> {
 
     fn alter_drop(&mut self, mut table: Arc<TableDef>, items: &[ast::AlterTableDrop]) -> Result<()> {
         for item in items {
-            if item.period {
-                self.drop_period(&table)?;
-            } else if item.column {
-                self.drop_column(&table, item)?;
-                if let Some(history) = self.history_of(&table) {
-                    self.drop_column(&history, item)?;
+            match item.what {
+                Dropped::Period => self.drop_period(&table)?,
+                Dropped::Column => {
+                    self.drop_column(&table, item)?;
+                    if let Some(history) = self.history_of(&table) {
+                        self.drop_column(&history, item)?;
+                    }
                 }
-            } else {
-                self.drop_constraint(&table, item)?;
+                Dropped::Index => self.drop_index_of(&table, item)?,
+                Dropped::Constraint => self.drop_constraint(&table, item)?,
             }
             let current = self.info.table_by_id(table.database, table.object_id);
             table = current.ok_or_else(|| errors::cannot_find_object(&table.name))?;
@@ -474,6 +479,28 @@ impl Runner<'_> {
         self.replace_table(new)?;
         let entry = self.entry_of(table.database)?;
         self.forget_properties(&entry, crate::catalog::property_class::OBJECT, major, minor)
+    }
+
+    /// Errors: 10785 and 1750 for a table that is not memory-optimized, 3701 for an index that it does not have.
+    fn drop_index_of(&mut self, table: &TableDef, item: &ast::AlterTableDrop) -> Result<()> {
+        self.memory_optimized_only(table, "DROP")?;
+        let is = |i: &keel_query::catalog::IndexDef| {
+            i.constraint_id == 0 && !i.name.is_empty() && fold(&i.name) == fold(&item.name.text)
+        };
+        match table.indexes.iter().position(is) {
+            Some(at) => self.remove_index(table, at, &item.options),
+            None if item.if_exists => Ok(()),
+            None => Err(errors::no_index_to_drop(&item.name.text)),
+        }
+    }
+
+    /// Errors 10785 and 1750 when ALTER TABLE … ADD or DROP INDEX names another kind of table.
+    fn memory_optimized_only(&self, table: &TableDef, word: &str) -> Result<()> {
+        if table.memory_optimized.is_some() {
+            return Ok(());
+        }
+        self.info.say(errors::memory_optimized_only(word));
+        Err(errors::constraint_not_created())
     }
 
     fn drop_constraint(&mut self, table: &TableDef, item: &ast::AlterTableDrop) -> Result<()> {

@@ -159,7 +159,7 @@ impl Runner<'_> {
                 elements.iter().any(|e| matches!(e, TableElement::Column(_)))
             }
             AlterTableAction::AlterColumn { .. } => true,
-            AlterTableAction::Drop(items) => items.iter().any(|item| item.column),
+            AlterTableAction::Drop(items) => items.iter().any(|item| item.what == ast::Dropped::Column),
             _ => false,
         };
         if before.captures.is_empty() || !of_columns {

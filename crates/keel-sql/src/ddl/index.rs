@@ -83,7 +83,9 @@ impl Runner<'_> {
             super::full_text::refuse_key_index(&table, &table.indexes[at])?;
             discarded.push(base.indexes.remove(at));
         }
-        let clustered = c.clustered.unwrap_or(false);
+        let hypothetical = (c.options.iter().any(|o| o.name == "STATISTICS_ONLY"))
+            .then(|| kind_of(c.clustered.unwrap_or(false)));
+        let clustered = c.clustered.unwrap_or(false) && hypothetical.is_none();
         if clustered && let Some(other) = base.indexes.iter().find(|i| i.kind == IndexKind::Clustered) {
             return Err(match table.view_of.is_empty() {
                 true => errors::second_clustered(&c.table, &other.name),
@@ -105,6 +107,8 @@ impl Runner<'_> {
                 filter: c.filter.as_ref().map(|f| builder.expression_text(f)),
                 ignore_dup_key: option_on(&c.options, "IGNORE_DUP_KEY"),
                 fill_factor: fill_factor(&c.options).unwrap_or(0),
+                disabled: hypothetical.is_some(),
+                hypothetical,
                 // Where nothing is said it stays with the table, also when the clustered index is made anew.
                 partitioned: match &c.filegroup {
                     Some(on) => builder.partitioning(on)?,
@@ -122,7 +126,9 @@ impl Runner<'_> {
         if clustered {
             return self.cluster(&table, base, index);
         }
-        self.build_index(&base, &index)?;
+        if hypothetical.is_none() {
+            self.build_index(&base, &index)?;
+        }
         base.indexes.push(index);
         self.replace_table(base)?;
         for old in discarded {
@@ -391,7 +397,7 @@ impl Runner<'_> {
         for at in 0..new.indexes.len() {
             let index = &new.indexes[at];
             let named = a.name.as_ref().is_none_or(|n| fold(&n.text) == fold(&index.name));
-            if !named {
+            if !named || index.hypothetical.is_some() {
                 continue;
             }
             any = true;

@@ -3,6 +3,7 @@
 use crate::backup::no_option;
 use crate::errors;
 use keel_parser::ast::{self, ConstraintKind, Opt, OptValue, TableElement};
+use keel_query::catalog::Durability;
 use keel_types::error::Result;
 
 /// Those of tables.
@@ -18,7 +19,7 @@ const TABLE: [&str; 8] = [
 ];
 
 /// Those of indexes of all kinds and of key constraints, as they are made and as they are changed.
-const INDEX: [&str; 26] = [
+const INDEX: [&str; 27] = [
     "ALLOW_PAGE_LOCKS",
     "ALLOW_ROW_LOCKS",
     "BOUNDING_BOX",
@@ -43,6 +44,7 @@ const INDEX: [&str; 26] = [
     "SORT_IN_TEMPDB",
     "STATISTICS_INCREMENTAL",
     "STATISTICS_NORECOMPUTE",
+    "STATISTICS_ONLY",
     "WAIT_AT_LOW_PRIORITY",
     "XML_COMPRESSION",
 ];
@@ -62,6 +64,23 @@ pub(super) fn of_table(c: &ast::CreateTable) -> Result<()> {
         }
     }
     of_elements(&c.elements, "CREATE TABLE")
+}
+
+/// Whether a table is asked to be memory-optimized, and how durable.
+///
+/// # Errors
+/// 10779 for DURABILITY of another table.
+pub(super) fn memory(options: &[Opt]) -> Result<Option<Durability>> {
+    let word = options.iter().find(|o| o.name == "DURABILITY").and_then(|o| o.value.text());
+    let durability = match word {
+        Some(word) if word.eq_ignore_ascii_case("SCHEMA_ONLY") => Durability::SchemaOnly,
+        _ => Durability::SchemaAndData,
+    };
+    let asked = super::table::option_on(options, "MEMORY_OPTIMIZED");
+    match word {
+        Some(word) if !asked => Err(errors::durability_of_memory(word.to_ascii_lowercase())),
+        _ => Ok(asked.then_some(durability)),
+    }
 }
 
 /// Looks at the options of columns, constraints and indexes inside of a table.

@@ -485,7 +485,7 @@ impl<'a> TableBuilder<'a> {
         self.table.indexes.iter().find(|i| i.kind == IndexKind::Clustered)
     }
 
-    fn inline_index(&mut self, index: &ast::InlineIndex, own: Option<&ast::Ident>) -> Result<()> {
+    pub(super) fn inline_index(&mut self, index: &ast::InlineIndex, own: Option<&ast::Ident>) -> Result<()> {
         if index.columnstore {
             return self.inline_columnstore(index);
         }
@@ -654,7 +654,8 @@ impl Runner<'_> {
         self.check_free(&place)?;
         let table = {
             let scope = self.ddl_scope(program);
-            let builder = TableBuilder::new(&scope, &place.entry, place.schema_id, &place.name);
+            let mut builder = TableBuilder::new(&scope, &place.entry, place.schema_id, &place.name);
+            builder.table.memory_optimized = super::options::memory(&c.options)?;
             builder.all_on(&c.elements, c.filegroup.as_ref())?
         };
         self.lock_schemes(&place.entry, &table)?;

@@ -420,7 +420,7 @@ impl Runner<'_> {
             AlterTableAction::AlterColumn { column, .. } => {
                 Err(errors::history_column_altered(&column.text, name))
             }
-            AlterTableAction::Drop(items) if items.iter().any(|i| i.column) => {
+            AlterTableAction::Drop(items) if items.iter().any(|i| i.what == ast::Dropped::Column) => {
                 Err(errors::history_column_dropped(name))
             }
             _ => Ok(()),

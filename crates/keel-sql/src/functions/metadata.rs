@@ -522,10 +522,10 @@ pub(super) fn index_property(info: &Info, args: &[Value]) -> Result<Value> {
         "indexid" => Value::Int(i64::from(i.index_id)),
         "isunique" => flag(i.unique),
         "isclustered" => flag(i.kind == IndexKind::Clustered),
-        "isdisabled" => flag(i.disabled),
+        "isdisabled" => flag(i.disabled && i.hypothetical.is_none()),
+        "ishypothetical" => flag(i.hypothetical.is_some()),
         "isstatistics"
         | "isautostatistics"
-        | "ishypothetical"
         | "ispadindex"
         | "iscolumnstore"
         | "ispagelockdisallowed"

@@ -32,7 +32,7 @@ mod xml_documents;
 
 pub use execute::run_sql;
 pub use monitor::Monitored;
-pub use properties::{listed as listed_properties, value_of as property_value};
+pub use properties::{Here as PropertiesHere, listed as listed_properties, value_of as property_value};
 pub(crate) use rename::owner_of_part;
 
 use crate::run::{Argument, Halt, Returned, Runner};

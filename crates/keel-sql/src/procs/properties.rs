@@ -11,8 +11,9 @@ use crate::catalog::{
 };
 use crate::engine::DatabaseEntry;
 use crate::run::{Argument, Runner};
+use crate::session::info::Info;
 use crate::triggers::Event;
-use keel_query::catalog::{Catalog as _, DATABASE_TRIGGERS, TableDef};
+use keel_query::catalog::{Catalog as _, DATABASE_TRIGGERS, ModuleDef, ModuleKind, TableDef};
 use keel_types::cast::{self, Cast};
 use keel_types::error::Result;
 use keel_types::{Length, SqlError, SqlType, Value};
@@ -33,6 +34,59 @@ struct Owner {
 impl Owner {
     fn has(self, p: &PropertyDef) -> bool {
         self == Owner { class: p.class, major: p.major, minor: p.minor }
+    }
+}
+
+/// The database of a call.
+pub struct Here<'a> {
+    /// The session's view of the server.
+    pub info: &'a Info,
+    /// The database.
+    pub entry: &'a Arc<DatabaseEntry>,
+    /// Its objects.
+    pub picture: &'a Picture,
+}
+
+impl Here<'_> {
+    /// The names and ids of a view's columns.
+    fn columns(&self, m: &ModuleDef) -> Vec<(i32, String)> {
+        let columns = crate::views::module_columns(self.info, self.entry, m);
+        columns.into_iter().map(|c| (c.column_id, c.name)).collect()
+    }
+
+    /// The names and ids of a procedure's or function's parameters.
+    fn parameters(&self, m: &Arc<ModuleDef>) -> Vec<(i32, String)> {
+        if matches!(m.kind, ModuleKind::View | ModuleKind::Trigger) {
+            return Vec::new();
+        }
+        let Ok(program) = crate::modules::program(self.info, self.entry, m) else { return Vec::new() };
+        program.parameters.iter().zip(1..).map(|(p, id)| (id, p.name.to_string())).collect()
+    }
+
+    fn part_of_module(&self, m: &Arc<ModuleDef>, kind: &str, name: &str) -> Option<Owner> {
+        let (class, parts) = match kind {
+            "COLUMN" => (property_class::OBJECT, self.columns(m)),
+            "PARAMETER" => (property_class::PARAMETER, self.parameters(m)),
+            _ => return None,
+        };
+        let (minor, _) = parts.into_iter().find(|(_, other)| fold(other) == fold(name))?;
+        Some(Owner { class, major: m.object_id, minor })
+    }
+
+    /// What level an id below an object is, and its name.
+    fn part(&self, class: u8, major: i32, minor: i32) -> Option<(&'static str, String)> {
+        let named = |parts: Vec<(i32, String)>| parts.into_iter().find(|(id, _)| *id == minor).map(|p| p.1);
+        if let Some(m) = self.picture.module_by_id(major).filter(|_| class != property_class::INDEX) {
+            return Some(match class {
+                property_class::PARAMETER => ("PARAMETER", named(self.parameters(m))?),
+                _ => ("COLUMN", named(self.columns(m))?),
+            });
+        }
+        let table = self.picture.stored().find(|t| t.object_id == major)?;
+        if class == property_class::INDEX {
+            return Some(("INDEX", table.indexes.iter().find(|i| i.index_id == minor)?.name.clone()));
+        }
+        Some(("COLUMN", table.columns.iter().find(|c| c.column_id == minor)?.name.clone()))
     }
 }
 
@@ -66,7 +120,8 @@ impl Levels {
         self.0.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(".")
     }
 
-    fn owner(&self, picture: &Picture) -> Option<Owner> {
+    fn owner(&self, here: &Here<'_>) -> Option<Owner> {
+        let picture = here.picture;
         let mut levels = self.0.iter().map(|(kind, name)| (kind.as_str(), name.as_str()));
         let Some((kind, name)) = levels.next() else {
             return Some(Owner { class: property_class::DATABASE, major: 0, minor: 0 });
@@ -109,6 +164,7 @@ impl Levels {
                 };
                 Some(object(picture.modules().find(trigger)?.object_id))
             }
+            (Named::Module(m), _) => here.part_of_module(m, kind, name),
             _ => None,
         }
     }
@@ -165,7 +221,8 @@ impl Call {
         let picture = runner.info.picture(&entry);
         let name = string(args, "name", 0).unwrap_or_default();
         let levels = Levels::of(args, from);
-        let owner = levels.owner(&picture).ok_or_else(|| {
+        let here = Here { info: runner.info, entry: &entry, picture: &picture };
+        let owner = levels.owner(&here).ok_or_else(|| {
             let text = format!(
                 "Object is invalid. Extended properties are not permitted on '{}', or the object does not exist.",
                 levels.text()
@@ -282,7 +339,8 @@ pub(super) fn sp_dropextendedproperty(runner: &mut Runner<'_>, args: &[Argument]
 }
 
 /// The levels that lead to a property's owner; `None` when it is gone.
-fn path(picture: &Picture, p: &PropertyDef) -> Option<Vec<(&'static str, String)>> {
+fn path(here: &Here<'_>, p: &PropertyDef) -> Option<Vec<(&'static str, String)>> {
+    let picture = here.picture;
     let in_schema = |id: i32| Some(("SCHEMA", picture.schema_name(id)?));
     let object = |id: i32| picture.objects().find(|o| o.object_id == id);
     let kind = |code: &str| match code.trim() {
@@ -317,13 +375,8 @@ fn path(picture: &Picture, p: &PropertyDef) -> Option<Vec<(&'static str, String)
                 path.push((kind(parent.kind), parent.name.to_owned()));
             }
             path.push((kind(own.kind), own.name.to_owned()));
-            let table = || picture.stored().find(|t| t.object_id == p.major);
-            if class == property_class::INDEX {
-                let index = table()?.indexes.iter().find(|i| i.index_id == minor)?;
-                path.push(("INDEX", index.name.clone()));
-            } else if minor != 0 {
-                let column = table()?.columns.iter().find(|c| c.column_id == minor)?;
-                path.push(("COLUMN", column.name.clone()));
+            if class == property_class::INDEX || minor != 0 {
+                path.push(here.part(class, p.major, minor)?);
             }
             path
         }
@@ -333,13 +386,13 @@ fn path(picture: &Picture, p: &PropertyDef) -> Option<Vec<(&'static str, String)
 /// `fn_listextendedproperty(name, level0type, level0name, …)`: the properties at exactly the levels whose types are given;
 /// NULL as a name stands for all.
 #[must_use]
-pub fn listed(picture: &Picture, args: &[Value]) -> Vec<Vec<Value>> {
+pub fn listed(here: &Here<'_>, args: &[Value]) -> Vec<Vec<Value>> {
     let text = |n: usize| args.get(n).and_then(Value::as_str);
     let fits = |wanted: Option<&str>, name: &str| wanted.is_none_or(|w| fold(w) == fold(name));
     let depth = (0..3).take_while(|n| text(1 + 2 * n).is_some()).count();
     let mut rows = Vec::new();
-    for p in picture.properties().filter(|p| fits(text(0), &p.name)) {
-        let Some(path) = path(picture, p).filter(|path| path.len() == depth) else { continue };
+    for p in here.picture.properties().filter(|p| fits(text(0), &p.name)) {
+        let Some(path) = path(here, p).filter(|path| path.len() == depth) else { continue };
         let same = path.iter().enumerate().all(|(n, (kind, name))| {
             let wanted = text(1 + 2 * n).unwrap_or_default();
             let wanted = if wanted.eq_ignore_ascii_case("USER") { "SCHEMA" } else { wanted };

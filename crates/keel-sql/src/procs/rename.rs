@@ -155,6 +155,22 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             b.name = new.to_owned();
             runner.put(&entry, CatalogObject::Bindable(Arc::new(b)))
         }
+        Named::Sequence(s) => {
+            if taken(s.schema_id) {
+                return Err(exists());
+            }
+            let mut s = (*s).clone();
+            s.name = new.to_owned();
+            runner.put(&entry, CatalogObject::Sequence(Arc::new(s)))
+        }
+        Named::Synonym(s) => {
+            if taken(s.schema_id) {
+                return Err(exists());
+            }
+            let mut s = (*s).clone();
+            s.name = new.to_owned();
+            runner.put(&entry, CatalogObject::Synonym(Arc::new(s)))
+        }
         Named::Queue(q) => {
             if taken(q.schema_id) {
                 return Err(exists());
@@ -176,7 +192,6 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             defaults.filter(|d| d.object_id == id).for_each(|d| d.name = new.to_owned());
             runner.replace_table(t).map(|_| ())
         }
-        _ => Err(ambiguous(runner, old)),
     }
 }
 

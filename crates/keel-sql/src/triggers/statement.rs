@@ -10,7 +10,7 @@ use crate::program::Program;
 use crate::run::Runner;
 use keel_parser::ast::{
     AlterRoleAction, AlterTable, AlterTableAction as Alter, AuditAction, AuditSpecificationAction,
-    AuditStatement, AvailabilityGroupAction, ContentIndex, CredentialAction, Drop, DropClass,
+    AuditStatement, AvailabilityGroupAction, ContentIndex, CredentialAction, Drop, DropClass, Dropped,
     FullTextStatement, GovernorStatement, KeyStatement, ModuleVerb, ObjectName, PartitionAction, Permission,
     PermissionVerb, Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
 };
@@ -248,7 +248,11 @@ impl Runner<'_> {
             Alter::CheckConstraint { names, .. } => parts[1].2.extend(names.iter().map(|n| n.text.as_str())),
             Alter::Drop(dropped) => {
                 for d in dropped {
-                    if d.column { parts[2].1.push(&d.name.text) } else { parts[2].2.push(&d.name.text) }
+                    match d.what {
+                        Dropped::Column => parts[2].1.push(&d.name.text),
+                        Dropped::Constraint | Dropped::Period => parts[2].2.push(&d.name.text),
+                        Dropped::Index => {}
+                    }
                 }
             }
             _ => {}

@@ -95,7 +95,7 @@ pub(super) static VIEWS: &[SystemView] = &[
 
 /// `type` and `type_desc` of an index.
 fn kind(i: &IndexDef) -> (i64, &'static str) {
-    match i.kind {
+    match i.hypothetical.unwrap_or(i.kind) {
         IndexKind::Heap => (0, "HEAP"),
         IndexKind::Clustered => (1, "CLUSTERED"),
         IndexKind::Nonclustered => (2, "NONCLUSTERED"),
@@ -120,8 +120,8 @@ fn indexes(cx: &ViewContext<'_>) -> Rows {
                 bit(i.is_unique_constraint),
                 int(i.fill_factor),
                 bit(false),
-                bit(i.disabled),
-                bit(false),
+                bit(i.disabled && i.hypothetical.is_none()),
+                bit(i.hypothetical.is_some()),
                 bit(false),
                 bit(true),
                 bit(true),

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::catalog::{ObjectRef, SystemDatabase, table_objects};
 use crate::engine::{MSDB, TEMPDB};
-use keel_query::catalog::{IndexKind, LockEscalation, TableDef, VersioningDef};
+use keel_query::catalog::{Durability, IndexKind, LockEscalation, TableDef, VersioningDef};
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
@@ -220,7 +220,10 @@ pub(super) static VIEWS: &[SystemView] = &[
         schema: "sys",
         name: "fn_listextendedproperty",
         columns: &[("objtype", NAME), ("objname", NAME), ("name", NAME), ("value", super::VARIANT)],
-        rows: |cx| crate::procs::listed_properties(&cx.picture, cx.args),
+        rows: |cx| {
+            let here = crate::procs::PropertiesHere { info: cx.info, entry: &cx.entry, picture: &cx.picture };
+            crate::procs::listed_properties(&here, cx.args)
+        },
     },
     SystemView {
         schema: "sys",
@@ -399,16 +402,11 @@ fn tables(cx: &ViewContext<'_>) -> Rows {
         let escalation = definition.as_ref().map(|t| t.lock_escalation).unwrap_or_default();
         let number = LockEscalation::ALL.iter().position(|(e, _)| *e == escalation).unwrap_or(0);
         let name = LockEscalation::ALL[number].1;
-        row.extend([
-            int(0),
-            bit(false),
-            bit(captured),
-            int(number as i32),
-            text(name),
-            bit(false),
-            bit(false),
-        ]);
-        row.extend([int(0), text("SCHEMA_AND_DATA")]);
+        row.extend([int(0), bit(false), bit(captured), int(number as i32), text(name), bit(false)]);
+        row.extend(match definition.as_ref().and_then(|t| t.memory_optimized) {
+            Some(Durability::SchemaOnly) => [bit(true), int(1), text("SCHEMA_ONLY")],
+            optimized => [bit(optimized.is_some()), int(0), text("SCHEMA_AND_DATA")],
+        });
         let versioning = definition.as_ref().and_then(|t| t.versioning());
         let history = definition.as_ref().is_some_and(|t| t.history_of.is_some());
         row.extend(match versioning {
