@@ -13,6 +13,7 @@ use super::access::{Path, Request};
 use super::cost;
 use super::directions::{InnerWay, Place};
 use super::physical::Planned;
+use super::repeated::{again, is_large};
 use super::{Planner, SortOrder};
 use crate::bind::rel::{Get, JoinKind, JoinMethod, Rel, SlotSet};
 use crate::errors::{self, Result};
@@ -37,6 +38,8 @@ struct Leaf {
     /// Rows and cost when read alone with its own conditions.
     rows: f64,
     cost: f64,
+    /// Cost when it has been read before.
+    again: f64,
 }
 
 #[allow(clippy::large_enum_variant, reason = "a handful per statement, while it is compiled")]
@@ -342,14 +345,16 @@ impl Planner<'_, '_> {
             };
             let path = self.best_path(&request);
             let (rows, cost) = (path.rows, path.cost);
-            return Ok(Leaf { source: Source::Table(get, path), slots, needs, after, rows, cost });
+            let again = cost;
+            return Ok(Leaf { source: Source::Table(get, path), slots, needs, after, rows, cost, again });
         }
         let inside: SlotSet = need.intersection(&slots).copied().collect();
         let planned = self.plan(rel, &inside, want)?;
         let selectivity = self.selectivity_of(local, None);
         let rows = (planned.node.rows * selectivity).max(0.01);
         let cost = planned.node.cost + planned.node.rows * cost::TOUCH;
-        Ok(Leaf { source: Source::Other(Some(planned)), slots, needs, after, rows, cost })
+        let again = again(&planned.node) + planned.node.rows * cost::TOUCH;
+        Ok(Leaf { source: Source::Other(Some(planned)), slots, needs, after, rows, cost, again })
     }
 }
 
@@ -527,10 +532,13 @@ impl ClusterPlanner<'_, '_, '_> {
                 c
             }
             Source::Other(_) if leaf.needs.is_empty() => leaf.rows * cost::TOUCH * 2.0,
-            Source::Other(_) => leaf.cost,
+            Source::Other(_) => leaf.again,
         };
-        let once =
-            if matches!(leaf.source, Source::Other(_)) && leaf.needs.is_empty() { leaf.cost } else { 0.0 };
+        let once = match &leaf.source {
+            Source::Table(..) => 0.0,
+            Source::Other(_) if leaf.needs.is_empty() => leaf.cost,
+            Source::Other(_) => (leaf.cost - leaf.again) * outer.rows.min(1.0),
+        };
         let loop_cost = outer.cost + once + outer.rows * per_row + rows * cost::TOUCH;
         let mut best = Partial {
             tree: Rc::new(Tree::Loop { outer: outer.tree.clone(), inner: j, path, pairs: pairs.to_vec() }),
@@ -544,11 +552,15 @@ impl ClusterPlanner<'_, '_, '_> {
             let (outer, keys, rest) = (outer.tree.clone(), keys.clone(), rest.clone());
             Rc::new(Tree::Hash { outer, inner: j, build_inner, keys, rest })
         };
+        let own = self.conditions.own[j].len();
+        let seeks = |path: &Path| path.conjuncts().iter().any(|i| *i >= own);
+        let few = !is_large(leaf.cost) || self.is_one_row(&outer.tree);
+        let leads = few || matches!(&best.tree.as_ref(), Tree::Loop { path: Some(path), .. } if seeks(path));
         // Rows to which no index leads are looked up by their keys, however few the outer rows are thought to be: comparing each with
         // each takes for ever when there are more. Those of system views leave the outer rows their order, as loops do.
         if directed.is_none() && leaf.is_view() {
             best.tree = by_keys(true);
-        } else if matches!(leaf.source, Source::Other(_)) || directed == Some(JoinMethod::Hash) {
+        } else if matches!(leaf.source, Source::Other(_)) || directed == Some(JoinMethod::Hash) || !leads {
             best.cost = f64::INFINITY;
         }
         let both = outer.cost + leaf.cost + cost::HASH_START + rows * cost::TOUCH;
@@ -565,6 +577,17 @@ impl ClusterPlanner<'_, '_, '_> {
             }
         }
         Ok(best)
+    }
+
+    /// Whether it gives one row at most, by whole keys.
+    fn is_one_row(&self, tree: &Tree) -> bool {
+        match tree {
+            Tree::Leaf(i) => matches!(&self.leaves[*i].source, Source::Table(_, path) if path.point),
+            Tree::Loop { outer, path, .. } => {
+                path.as_ref().is_some_and(|path| path.point) && self.is_one_row(outer)
+            }
+            Tree::Hash { .. } => false,
+        }
     }
 
     fn exprs(&self, indexes: &[usize]) -> Vec<Expr> {
@@ -588,7 +611,7 @@ impl ClusterPlanner<'_, '_, '_> {
                 let get = get.clone();
                 let order = path.ordering(&get);
                 let fixed = path.fixed(&get);
-                let node = self.planner.access(&get, &path, &conjuncts, need)?;
+                let node = self.planner.read(&get, &path, &conjuncts, need)?;
                 Ok(Planned { node, order, fixed, produced: self.leaves[i].slots.clone() })
             }
             Source::Other(planned) => {

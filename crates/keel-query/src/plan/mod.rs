@@ -13,6 +13,7 @@ mod mark;
 pub mod parallel;
 pub mod physical;
 pub mod remote;
+mod repeated;
 pub mod rewrite;
 pub mod run;
 pub mod share;

@@ -389,6 +389,7 @@ pub(crate) fn push(rel: Rel, mut preds: Vec<Expr>) -> Rel {
             let (left, right) = (Box::new(push(*left, l)), Box::new(push(*right, r)));
             Rel::SetOp { kind: SetKind::UnionAll, left, right, left_slots, right_slots, slots }.filter(stay)
         }
+        Rel::Get(get) => Rel::Get(get).filter(preds.into_iter().flat_map(without_repetition).collect()),
         other => map_inputs(other, &mut |r| push(r, Vec::new())).filter(preds),
     }
 }
@@ -447,15 +448,23 @@ fn push_join(
                 return push_join(JoinKind::Inner, left, right, on, hint, preds);
             }
             let (above, down): (Vec<Expr>, Vec<Expr>) = preds.into_iter().partition(|e| touches(e, &rs));
-            let (to_right, stay): (Vec<Expr>, Vec<Expr>) =
+            let known = if lateral { Vec::new() } else { known_of_matches(&on, &down, &ls) };
+            let (mut to_right, stay): (Vec<Expr>, Vec<Expr>) =
                 on.into_iter().partition(|e| touches(e, &rs) && !touches(e, &ls) && !lateral);
+            to_right.extend(known);
             let (left, right) = (Box::new(push(left, down)), Box::new(push(right, to_right)));
             Rel::Join { kind, left, right, on: stay, hint }.filter(above)
         }
         JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn => {
             let to_right =
                 |e: &Expr| kind != JoinKind::NotIn && touches(e, &rs) && !touches(e, &ls) && !lateral;
-            let (r, stay): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(to_right);
+            let known = match kind {
+                JoinKind::NotIn => Vec::new(),
+                _ if lateral => Vec::new(),
+                _ => known_of_matches(&on, &preds, &ls),
+            };
+            let (mut r, stay): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(to_right);
+            r.extend(known);
             let (left, right) = (push(left, preds), push(right, r));
             let selective = matches!(&right, Rel::Filter { .. } | Rel::Project { .. }) && having(&right);
             if selective && !lateral && !stay.is_empty() {
@@ -582,6 +591,14 @@ fn transitive(all: &[Expr]) -> Vec<Expr> {
     found.into_iter().map(|(_, e)| e).collect()
 }
 
+/// What the right side's rows that match any row of the left have in common, by what holds of the left and how both are joined: others
+/// need not be looked at.
+fn known_of_matches(on: &[Expr], left: &[Expr], left_slots: &SlotSet) -> Vec<Expr> {
+    let all: Vec<Expr> = on.iter().chain(left).cloned().collect();
+    let of_left = |e: &Expr| e.slots().iter().any(|s| left_slots.contains(s));
+    transitive(&all).into_iter().filter(|e| !of_left(e)).collect()
+}
+
 /// `a = b` is implied where both equal the same constant.
 fn without_implied(all: Vec<Expr>) -> Vec<Expr> {
     let mut fixed: HashMap<Slot, String> = HashMap::new();
@@ -621,6 +638,14 @@ fn factored(all: &[Expr], sides: [&SlotSet; 2]) -> Vec<Expr> {
     found
 }
 
+/// `(a AND x) OR (a AND y)` as `a` and `x OR y`: an index may lead to `a`.
+fn without_repetition(e: Expr) -> Vec<Expr> {
+    match Implied::of(&e) {
+        Some(implied) if !implied.common.is_empty() && !e.is_volatile() => implied.taken_apart(),
+        _ => vec![e],
+    }
+}
+
 /// Longer disjunctions are not looked through: what they imply would cost more than it saves.
 const BRANCHES_MAX: usize = 64;
 
@@ -656,6 +681,16 @@ impl Implied {
         }
         let bare = |parts: Vec<(String, Expr)>| parts.into_iter().map(|(_, e)| e).collect();
         Some(Implied { common: bare(common), branches: split.into_iter().map(bare).collect() })
+    }
+
+    /// Conditions that say together what the disjunction says.
+    fn taken_apart(self) -> Vec<Expr> {
+        let mut parts = self.common;
+        if self.branches.iter().all(|b| !b.is_empty()) {
+            let branches = self.branches.into_iter().map(Expr::and).collect();
+            parts.push(Expr::condition(ExprKind::Or(branches)));
+        }
+        parts
     }
 
     /// The disjunction of what the branches say about some slots alone, when each says something.
