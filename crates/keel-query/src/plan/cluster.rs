@@ -13,7 +13,7 @@ use super::access::{Path, Request};
 use super::cost;
 use super::directions::{InnerWay, Place};
 use super::physical::Planned;
-use super::repeated::{again, is_large};
+use super::repeated::{Repeated, is_large};
 use super::{Planner, SortOrder};
 use crate::bind::rel::{Get, JoinKind, JoinMethod, Rel, SlotSet};
 use crate::errors::{self, Result};
@@ -35,11 +35,9 @@ struct Leaf {
     needs: SlotSet,
     /// The leaves that have them: they must come before it.
     after: Vec<usize>,
-    /// Rows and cost when read alone with its own conditions.
+    /// Rows, and what it costs, when read alone with its own conditions.
     rows: f64,
-    cost: f64,
-    /// Cost when it has been read before.
-    again: f64,
+    reading: Repeated,
 }
 
 #[allow(clippy::large_enum_variant, reason = "a handful per statement, while it is compiled")]
@@ -344,17 +342,15 @@ impl Planner<'_, '_> {
                 row_goal: want.row_goal.filter(|_| !self.binder.asked.no_row_goal),
             };
             let path = self.best_path(&request);
-            let (rows, cost) = (path.rows, path.cost);
-            let again = cost;
-            return Ok(Leaf { source: Source::Table(get, path), slots, needs, after, rows, cost, again });
+            let (rows, reading) = (path.rows, self.cost_of_read(&get, &path, local));
+            return Ok(Leaf { source: Source::Table(get, path), slots, needs, after, rows, reading });
         }
         let inside: SlotSet = need.intersection(&slots).copied().collect();
         let planned = self.plan(rel, &inside, want)?;
         let selectivity = self.selectivity_of(local, None);
         let rows = (planned.node.rows * selectivity).max(0.01);
-        let cost = planned.node.cost + planned.node.rows * cost::TOUCH;
-        let again = again(&planned.node) + planned.node.rows * cost::TOUCH;
-        Ok(Leaf { source: Source::Other(Some(planned)), slots, needs, after, rows, cost, again })
+        let reading = Repeated::of(&planned.node).and(planned.node.rows * cost::TOUCH);
+        Ok(Leaf { source: Source::Other(Some(planned)), slots, needs, after, rows, reading })
     }
 }
 
@@ -371,7 +367,7 @@ struct ClusterPlanner<'p, 'b, 'a> {
 impl ClusterPlanner<'_, '_, '_> {
     fn start(&self, i: usize) -> Partial {
         let leaf = &self.leaves[i];
-        Partial { tree: Rc::new(Tree::Leaf(i)), cost: leaf.cost, rows: leaf.rows }
+        Partial { tree: Rc::new(Tree::Leaf(i)), cost: leaf.reading.first, rows: leaf.rows }
     }
 
     fn search(&mut self) -> Result<Partial> {
@@ -520,26 +516,23 @@ impl ClusterPlanner<'_, '_, '_> {
             pairs.iter().partition(|i| self.conditions.is_key(**i, j));
         // Nested loops.
         let mut path = None;
-        let per_row = match &leaf.source {
+        let inner = match &leaf.source {
             Source::Table(get, _) => {
                 let applicable: Vec<Expr> =
                     self.conditions.own[j].iter().chain(pairs).map(|i| self.conjuncts[*i].clone()).collect();
                 let request =
                     Request { get, conjuncts: &applicable, need: self.need, order: None, row_goal: None };
                 let p = self.planner.best_path(&request);
-                let c = p.cost;
+                let reading = self.planner.cost_of_read(get, &p, &applicable);
                 path = Some(p);
-                c
+                reading.for_each(outer.rows)
             }
-            Source::Other(_) if leaf.needs.is_empty() => leaf.rows * cost::TOUCH * 2.0,
-            Source::Other(_) => leaf.again,
+            Source::Other(_) if leaf.needs.is_empty() => {
+                leaf.reading.first + outer.rows * leaf.rows * cost::TOUCH * 2.0
+            }
+            Source::Other(_) => leaf.reading.for_each(outer.rows),
         };
-        let once = match &leaf.source {
-            Source::Table(..) => 0.0,
-            Source::Other(_) if leaf.needs.is_empty() => leaf.cost,
-            Source::Other(_) => (leaf.cost - leaf.again) * outer.rows.min(1.0),
-        };
-        let loop_cost = outer.cost + once + outer.rows * per_row + rows * cost::TOUCH;
+        let loop_cost = outer.cost + inner + rows * cost::TOUCH;
         let mut best = Partial {
             tree: Rc::new(Tree::Loop { outer: outer.tree.clone(), inner: j, path, pairs: pairs.to_vec() }),
             cost: loop_cost,
@@ -554,7 +547,7 @@ impl ClusterPlanner<'_, '_, '_> {
         };
         let own = self.conditions.own[j].len();
         let seeks = |path: &Path| path.conjuncts().iter().any(|i| *i >= own);
-        let few = !is_large(leaf.cost) || self.is_one_row(&outer.tree);
+        let few = !is_large(leaf.reading.first) || self.is_one_row(&outer.tree);
         let leads = few || matches!(&best.tree.as_ref(), Tree::Loop { path: Some(path), .. } if seeks(path));
         // Rows to which no index leads are looked up by their keys, however few the outer rows are thought to be: comparing each with
         // each takes for ever when there are more. Those of system views leave the outer rows their order, as loops do.
@@ -563,7 +556,7 @@ impl ClusterPlanner<'_, '_, '_> {
         } else if matches!(leaf.source, Source::Other(_)) || directed == Some(JoinMethod::Hash) || !leads {
             best.cost = f64::INFINITY;
         }
-        let both = outer.cost + leaf.cost + cost::HASH_START + rows * cost::TOUCH;
+        let both = outer.cost + leaf.reading.first + cost::HASH_START + rows * cost::TOUCH;
         let written = self.planner.binder.asked.force_order || !self.hints.is_empty();
         let fits = |inner: &bool| match told {
             Some(way) => *inner == (way == InnerWay::Built),

@@ -22,7 +22,46 @@ const ROW_BYTES: f64 = 64.0;
 struct Equal {
     column: usize,
     sought: Expr,
-    conjunct: usize,
+    whole: Expr,
+}
+
+/// The conditions on a table that is read again and again.
+struct Split {
+    /// What a spool finds rows by.
+    equals: Vec<Equal>,
+    /// What else there is about the query around.
+    rest: Vec<Expr>,
+    /// Conditions on the table alone.
+    own: Vec<Expr>,
+}
+
+/// What it costs to read something for one row of the query around after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Repeated {
+    /// The first time.
+    pub(super) first: f64,
+    /// Filling its spools, the second time.
+    filling: f64,
+    /// From then on.
+    again: f64,
+}
+
+impl Repeated {
+    /// Of a node.
+    pub(super) fn of(node: &Node) -> Repeated {
+        Repeated { first: node.cost, filling: filling(node), again: again(node) }
+    }
+
+    /// With so much more each time.
+    pub(super) fn and(self, touched: f64) -> Repeated {
+        Repeated { first: self.first + touched, again: self.again + touched, ..self }
+    }
+
+    /// For so many rows.
+    pub(super) fn for_each(self, rows: f64) -> f64 {
+        let others = (rows - 1.0).max(0.0);
+        self.first * rows.min(1.0) + self.filling * others.min(1.0) + self.again * others
+    }
 }
 
 impl Planner<'_, '_> {
@@ -35,28 +74,44 @@ impl Planner<'_, '_> {
         need: &SlotSet,
     ) -> Result<Node> {
         let scan = self.access(get, path, conjuncts, need)?;
-        if !is_large(path.cost) || !self.is_free(get) {
-            return Ok(scan);
+        match self.split(get, path, conjuncts) {
+            Some(split) => self.spool(get, scan, &split, need),
+            None => Ok(scan),
         }
+    }
+
+    /// What it costs.
+    pub(super) fn cost_of_read(&self, get: &Get, path: &Path, conjuncts: &[Expr]) -> Repeated {
+        match self.split(get, path, conjuncts) {
+            Some(_) => Repeated {
+                first: path.cost,
+                filling: path.cost * (1.0 + cost::SPOOL_BUILD),
+                again: cost::SEEK + path.rows * cost::ROW,
+            },
+            None => Repeated { first: path.cost, filling: 0.0, again: path.cost },
+        }
+    }
+
+    /// The conditions, where a spool may answer some of them.
+    fn split(&self, get: &Get, path: &Path, conjuncts: &[Expr]) -> Option<Split> {
         let of_around = |e: &Expr| e.slots().iter().any(|s| get.column_of(*s).is_none());
-        let used = path.conjuncts();
         let steady = |e: &Expr| !e.is_volatile() && !e.has_subquery();
-        let (around, own): (Vec<Expr>, Vec<Expr>) = conjuncts.iter().cloned().partition(of_around);
-        if around.is_empty()
-            || used.iter().any(|i| of_around(&conjuncts[*i]))
+        if !is_large(path.cost)
+            || !self.is_free(get)
+            || path.conjuncts().iter().any(|i| of_around(&conjuncts[*i]))
             || !conjuncts.iter().all(steady)
         {
-            return Ok(scan);
+            return None;
         }
-        let equal = |(conjunct, e): (usize, &Expr)| {
-            let (column, sought) = same_key(get, e)?;
-            Some(Equal { column, sought, conjunct })
-        };
-        let equals: Vec<Equal> = around.iter().enumerate().filter_map(equal).collect();
-        if equals.is_empty() {
-            return Ok(scan);
+        let (around, own): (Vec<Expr>, Vec<Expr>) = conjuncts.iter().cloned().partition(of_around);
+        let (mut equals, mut rest) = (Vec::new(), Vec::new());
+        for e in around {
+            match same_key(get, &e) {
+                Some((column, sought)) => equals.push(Equal { column, sought, whole: e }),
+                None => rest.push(e),
+            }
         }
-        self.spool(get, scan, &around, &own, &equals, need)
+        (!equals.is_empty()).then_some(Split { equals, rest, own })
     }
 
     /// Whether reading it once for all is as good as reading it each time.
@@ -78,21 +133,8 @@ impl Planner<'_, '_> {
         !(locks || skip_locked || no_wait || written || get.hints.force_scan) && get.policy.is_empty()
     }
 
-    fn spool(
-        &mut self,
-        get: &Get,
-        scan: Node,
-        around: &[Expr],
-        own: &[Expr],
-        equals: &[Equal],
-        need: &SlotSet,
-    ) -> Result<Node> {
-        let rest: Vec<Expr> = around
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| !equals.iter().any(|e| e.conjunct == *i))
-            .map(|(_, e)| e.clone())
-            .collect();
+    fn spool(&mut self, get: &Get, scan: Node, split: &Split, need: &SlotSet) -> Result<Node> {
+        let Split { equals, rest, own } = split;
         let mut inside = need.clone();
         rest.iter().for_each(|e| e.add_slots(&mut inside));
         let kept: SlotSet = inside.iter().copied().filter(|s| get.column_of(*s).is_some()).collect();
@@ -115,17 +157,17 @@ impl Planner<'_, '_> {
             key_columns.push(KeyColumn::ascending(column.ty, column.collation));
         }
         let integers = |e: &Equal| e.sought.ty.is_integer() && get.table.columns[e.column].ty.is_integer();
-        let seek = equals.iter().map(|e| self.seek_key(get, &around[e.conjunct])).collect();
+        let seek = equals.iter().map(|e| self.seek_key(get, &e.whole)).collect();
         let (rows, cost) = (scan.rows, scan.cost);
         let node = IndexSpoolNode {
             bytes: (fill.cost * ROW_BYTES) as u64,
             scan: Arc::new(scan),
             fill: Arc::new(fill),
-            integer_key: matches!(equals, [one] if integers(one)),
+            integer_key: matches!(&equals[..], [one] if integers(one)),
             sought,
             own: columns,
             key_columns,
-            residual: self.pred(&rest)?,
+            residual: self.pred(rest)?,
             slots: positions(kept),
             shown: Shown::of("Index Spool", "Eager Spool", vec![Part::Seek(seek)]),
         };
@@ -138,13 +180,16 @@ pub(super) fn is_large(cost: f64) -> bool {
     cost >= COST_MIN
 }
 
-/// What reading a node for each of so many rows costs.
-pub(super) fn for_each(rows: f64, node: &Node) -> f64 {
-    node.cost * rows.min(1.0) + again(node) * (rows - 1.0).max(0.0)
+/// What filling its spools costs.
+fn filling(node: &Node) -> f64 {
+    match &node.op {
+        Op::IndexSpool(n) => n.fill.cost + n.fill.rows * cost::SPOOL_BUILD,
+        _ => node.inputs().into_iter().map(filling).sum(),
+    }
 }
 
 /// What reading it once more costs, when it has been read before.
-pub(super) fn again(node: &Node) -> f64 {
+fn again(node: &Node) -> f64 {
     match &node.op {
         Op::IndexSpool(_) => cost::SEEK + node.rows * cost::ROW,
         Op::Loop(n) => again(&n.outer) + n.outer.rows * again(&n.inner),

@@ -427,9 +427,10 @@ fn push_join(
         JoinKind::Inner => {
             let (mut l, mut r, mut both) = (Vec::new(), Vec::new(), Vec::new());
             let mut all: Vec<Expr> = on.into_iter().chain(preds).collect();
-            all.extend(transitive(&all));
+            let joined = |slot| ls.contains(&slot) || rs.contains(&slot);
+            all.extend(transitive(&all, &joined));
             all.extend(factored(&all, [&ls, &rs]));
-            all = without_implied(all);
+            all = without_implied(all, &joined);
             for e in all {
                 let slots = e.slots();
                 let touches = |set: &SlotSet| slots.iter().any(|s| set.contains(s));
@@ -448,7 +449,7 @@ fn push_join(
                 return push_join(JoinKind::Inner, left, right, on, hint, preds);
             }
             let (above, down): (Vec<Expr>, Vec<Expr>) = preds.into_iter().partition(|e| touches(e, &rs));
-            let known = if lateral { Vec::new() } else { known_of_matches(&on, &down, &ls) };
+            let known = if lateral { Vec::new() } else { known_of_matches(&on, &down, &ls, &rs) };
             let (mut to_right, stay): (Vec<Expr>, Vec<Expr>) =
                 on.into_iter().partition(|e| touches(e, &rs) && !touches(e, &ls) && !lateral);
             to_right.extend(known);
@@ -461,7 +462,7 @@ fn push_join(
             let known = match kind {
                 JoinKind::NotIn => Vec::new(),
                 _ if lateral => Vec::new(),
-                _ => known_of_matches(&on, &preds, &ls),
+                _ => known_of_matches(&on, &preds, &ls, &rs),
             };
             let (mut r, stay): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(to_right);
             r.extend(known);
@@ -528,7 +529,7 @@ fn sink(
     }
 }
 
-/// A comparison of a column with what no table has a part in.
+/// A comparison of a column with what none of the tables in question has a part in: a constant, or a value of the query around.
 struct Fixed<'e> {
     column: Slot,
     op: CmpOp,
@@ -539,13 +540,16 @@ struct Fixed<'e> {
 }
 
 impl<'e> Fixed<'e> {
-    fn all_of(conditions: &'e [Expr]) -> Vec<Fixed<'e>> {
+    /// Of the conditions of a join; `joined` are the slots of its tables.
+    fn all_of(conditions: &'e [Expr], joined: &dyn Fn(Slot) -> bool) -> Vec<Fixed<'e>> {
         let mut found = Vec::new();
         for c in conditions {
             let ExprKind::Compare(op, l, r) = &c.kind else { continue };
             for (column, value, op, straight) in [(l, r, *op, true), (r, l, op.flip(), false)] {
                 let Some(column) = column.as_slot() else { continue };
-                if value.slots().is_empty() && !value.is_volatile() && !value.has_subquery() {
+                let read = value.slots();
+                let fixed = read.is_empty() || joined(column) && !read.into_iter().any(joined);
+                if fixed && !value.is_volatile() && !value.has_subquery() {
                     found.push(Fixed { column, op, value, straight, collation: c.collation });
                 }
             }
@@ -563,8 +567,8 @@ fn same_text(a: &Expr, b: &Expr) -> bool {
 }
 
 /// `a = b` and `b = constant` give `a = constant`.
-fn transitive(all: &[Expr]) -> Vec<Expr> {
-    let fixed = Fixed::all_of(all);
+fn transitive(all: &[Expr], joined: &dyn Fn(Slot) -> bool) -> Vec<Expr> {
+    let fixed = Fixed::all_of(all, joined);
     let mut found: Vec<(Slot, Expr)> = Vec::new();
     if fixed.is_empty() {
         return Vec::new();
@@ -577,7 +581,8 @@ fn transitive(all: &[Expr]) -> Vec<Expr> {
         }
         for f in fixed.iter().filter(|f| f.collation == e.collation) {
             for (from, slot, to) in [(sa, sb, b), (sb, sa, a)] {
-                if f.column != from || fixed.iter().any(|known| known.says(slot, f.op, f.value)) {
+                let known = !joined(slot) || fixed.iter().any(|known| known.says(slot, f.op, f.value));
+                if f.column != from || known {
                     continue;
                 }
                 let mut new = Expr::compare(f.op, (**to).clone(), f.value.clone());
@@ -593,24 +598,26 @@ fn transitive(all: &[Expr]) -> Vec<Expr> {
 
 /// What the right side's rows that match any row of the left have in common, by what holds of the left and how both are joined: others
 /// need not be looked at.
-fn known_of_matches(on: &[Expr], left: &[Expr], left_slots: &SlotSet) -> Vec<Expr> {
+fn known_of_matches(on: &[Expr], left: &[Expr], left_slots: &SlotSet, right_slots: &SlotSet) -> Vec<Expr> {
     let all: Vec<Expr> = on.iter().chain(left).cloned().collect();
-    let of_left = |e: &Expr| e.slots().iter().any(|s| left_slots.contains(s));
-    transitive(&all).into_iter().filter(|e| !of_left(e)).collect()
+    let joined = |slot| left_slots.contains(&slot) || right_slots.contains(&slot);
+    transitive(&all, &joined).into_iter().filter(|e| !joins(e, left_slots)).collect()
 }
 
 /// `a = b` is implied where both equal the same constant.
-fn without_implied(all: Vec<Expr>) -> Vec<Expr> {
-    let mut fixed: HashMap<Slot, String> = HashMap::new();
-    for f in Fixed::all_of(&all).iter().filter(|f| f.straight && f.op == CmpOp::Eq) {
-        fixed.entry(f.column).or_insert_with(|| format!("{:?}", f.value.kind));
+fn without_implied(all: Vec<Expr>, joined: &dyn Fn(Slot) -> bool) -> Vec<Expr> {
+    let mut fixed: HashMap<Slot, (String, Collation)> = HashMap::new();
+    for f in Fixed::all_of(&all, joined).iter().filter(|f| f.straight && f.op == CmpOp::Eq) {
+        fixed.entry(f.column).or_insert_with(|| (format!("{:?}", f.value.kind), f.collation));
     }
     if fixed.is_empty() {
         return all;
     }
     let implied = |e: &Expr| match &e.kind {
         ExprKind::Compare(CmpOp::Eq, l, r) if l.ty == r.ty => match (l.as_slot(), r.as_slot()) {
-            (Some(l), Some(r)) => fixed.get(&l).is_some_and(|value| fixed.get(&r) == Some(value)),
+            (Some(l), Some(r)) => {
+                fixed.get(&l).is_some_and(|of| of.1 == e.collation && fixed.get(&r) == Some(of))
+            }
             _ => false,
         },
         _ => false,
