@@ -129,7 +129,7 @@ impl Planner<'_, '_> {
             ..
         } = get.hints;
         let locks = repeatable || decisive || serializable || update || exclusive || table || table_exclusive;
-        let written = get.target || self.direct_target == Some(get.id);
+        let written = get.target || self.direct_target == Some(get.id) || self.anew;
         !(locks || skip_locked || no_wait || written || get.hints.force_scan) && get.policy.is_empty()
     }
 
