@@ -27,6 +27,9 @@ const EXHAUSTIVE_MAX: usize = 9;
 /// Leaves compared at each step of the greedy order: those of the fewest rows.
 const CANDIDATES_MAX: usize = 32;
 
+/// A table of which less than one row in so many is left by its own conditions is kept rather than read again and again.
+const KEPT_FRACTION: f64 = 4.0;
+
 /// One input of a cluster.
 struct Leaf {
     source: Source,
@@ -514,7 +517,48 @@ impl ClusterPlanner<'_, '_, '_> {
         };
         let (keys, rest): (Vec<usize>, Vec<usize>) =
             pairs.iter().partition(|i| self.conditions.is_key(**i, j));
-        // Nested loops.
+        let looped = self.looped(outer, j, pairs, rows);
+        let leaf = &self.leaves[j];
+        if !leaf.needs.is_empty() || directed == Some(JoinMethod::Loop) {
+            return Ok(looped);
+        }
+        let written = self.planner.binder.asked.force_order || !self.hints.is_empty();
+        let rescans = self.rescans(outer, j, &looped);
+        let few = leaf.rows * KEPT_FRACTION < leaf.reading.first && !leaf.reading.is_spooled();
+        let mut best = match keys.is_empty() {
+            true if rescans && few && !written => return Ok(self.kept(outer, j, rest, rows)),
+            true => return Ok(looped),
+            false => looped,
+        };
+        let by_keys = |build_inner| {
+            let (outer, keys, rest) = (outer.tree.clone(), keys.clone(), rest.clone());
+            Rc::new(Tree::Hash { outer, inner: j, build_inner, keys, rest })
+        };
+        // Rows to which no index leads are looked up by their keys, however few the outer rows are thought to be: comparing each with
+        // each takes for ever when there are more. Those of system views leave the outer rows their order, as loops do.
+        if directed.is_none() && leaf.is_view() {
+            best.tree = by_keys(true);
+        } else if matches!(leaf.source, Source::Other(_)) || directed == Some(JoinMethod::Hash) || rescans {
+            best.cost = f64::INFINITY;
+        }
+        let both = outer.cost + leaf.reading.first + cost::HASH_START + rows * cost::TOUCH;
+        let fits = |inner: &bool| match told {
+            Some(way) => *inner == (way == InnerWay::Built),
+            None => !(written && *inner),
+        };
+        for build_inner in [true, false].into_iter().filter(fits) {
+            let (build, probe) = if build_inner { (leaf.rows, outer.rows) } else { (outer.rows, leaf.rows) };
+            let c = both + build * cost::HASH_BUILD + probe * cost::HASH_PROBE;
+            if c < best.cost {
+                (best.cost, best.tree) = (c, by_keys(build_inner));
+            }
+        }
+        Ok(best)
+    }
+
+    /// Nested loops: what is read once, or for each outer row.
+    fn looped(&mut self, outer: &Partial, j: usize, pairs: &[usize], rows: f64) -> Partial {
+        let leaf = &self.leaves[j];
         let mut path = None;
         let inner = match &leaf.source {
             Source::Table(get, _) => {
@@ -532,44 +576,25 @@ impl ClusterPlanner<'_, '_, '_> {
             }
             Source::Other(_) => leaf.reading.for_each(outer.rows),
         };
-        let loop_cost = outer.cost + inner + rows * cost::TOUCH;
-        let mut best = Partial {
-            tree: Rc::new(Tree::Loop { outer: outer.tree.clone(), inner: j, path, pairs: pairs.to_vec() }),
-            cost: loop_cost,
-            rows,
-        };
-        if !leaf.needs.is_empty() || keys.is_empty() || directed == Some(JoinMethod::Loop) {
-            return Ok(best);
-        }
-        let by_keys = |build_inner| {
-            let (outer, keys, rest) = (outer.tree.clone(), keys.clone(), rest.clone());
-            Rc::new(Tree::Hash { outer, inner: j, build_inner, keys, rest })
-        };
+        let tree = Tree::Loop { outer: outer.tree.clone(), inner: j, path, pairs: pairs.to_vec() };
+        Partial { tree: Rc::new(tree), cost: outer.cost + inner + rows * cost::TOUCH, rows }
+    }
+
+    /// A table that nothing but its own conditions chooses from: these rows are read once and kept.
+    fn kept(&self, outer: &Partial, j: usize, rest: Vec<usize>, rows: f64) -> Partial {
+        let leaf = &self.leaves[j];
+        let tree =
+            Tree::Hash { outer: outer.tree.clone(), inner: j, build_inner: true, keys: Vec::new(), rest };
+        let inner = leaf.reading.first + outer.rows * leaf.rows * cost::TOUCH * 2.0;
+        Partial { tree: Rc::new(tree), cost: outer.cost + inner + rows * cost::TOUCH, rows }
+    }
+
+    /// Whether loops would read all of a large table for each outer row.
+    fn rescans(&self, outer: &Partial, j: usize, looped: &Partial) -> bool {
         let own = self.conditions.own[j].len();
         let seeks = |path: &Path| path.conjuncts().iter().any(|i| *i >= own);
-        let few = !is_large(leaf.reading.first) || self.is_one_row(&outer.tree);
-        let leads = few || matches!(&best.tree.as_ref(), Tree::Loop { path: Some(path), .. } if seeks(path));
-        // Rows to which no index leads are looked up by their keys, however few the outer rows are thought to be: comparing each with
-        // each takes for ever when there are more. Those of system views leave the outer rows their order, as loops do.
-        if directed.is_none() && leaf.is_view() {
-            best.tree = by_keys(true);
-        } else if matches!(leaf.source, Source::Other(_)) || directed == Some(JoinMethod::Hash) || !leads {
-            best.cost = f64::INFINITY;
-        }
-        let both = outer.cost + leaf.reading.first + cost::HASH_START + rows * cost::TOUCH;
-        let written = self.planner.binder.asked.force_order || !self.hints.is_empty();
-        let fits = |inner: &bool| match told {
-            Some(way) => *inner == (way == InnerWay::Built),
-            None => !(written && *inner),
-        };
-        for build_inner in [true, false].into_iter().filter(fits) {
-            let (build, probe) = if build_inner { (leaf.rows, outer.rows) } else { (outer.rows, leaf.rows) };
-            let c = both + build * cost::HASH_BUILD + probe * cost::HASH_PROBE;
-            if c < best.cost {
-                (best.cost, best.tree) = (c, by_keys(build_inner));
-            }
-        }
-        Ok(best)
+        let Tree::Loop { path: Some(path), .. } = &*looped.tree else { return false };
+        is_large(self.leaves[j].reading.first) && !seeks(path) && !self.is_one_row(&outer.tree)
     }
 
     /// Whether it gives one row at most, by whole keys.

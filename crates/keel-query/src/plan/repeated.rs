@@ -52,6 +52,11 @@ impl Repeated {
         Repeated { first: node.cost, filling: filling(node), again: again(node) }
     }
 
+    /// Whether it fills a spool.
+    pub(super) fn is_spooled(self) -> bool {
+        self.filling > 0.0
+    }
+
     /// With so much more each time.
     pub(super) fn and(self, touched: f64) -> Repeated {
         Repeated { first: self.first + touched, again: self.again + touched, ..self }

@@ -121,6 +121,20 @@ fn a_large_table_is_not_the_inner_side_of_loops() {
     assert!(lines.iter().any(|line| line.contains("Nested Loops(Inner Join")), "{lines:#?}");
 }
 
+/// Nor where nothing joins them: what its own conditions leave is kept.
+#[test]
+fn a_large_table_is_read_once_for_a_product() {
+    let s = filled();
+    s.ok("INSERT few SELECT id + 100, 9, s FROM few");
+    let sql = "SELECT COUNT(*), SUM(l.n) FROM few f JOIN large l ON l.k = f.k WHERE f.k = 9 AND f.id > 2 AND l.n > 10";
+    let before = s.reads.get();
+    assert!(s.ok(sql).contains("3599"), "{}", s.ok(sql));
+    let all = s.reads.get() - before;
+    let before = s.reads.get();
+    s.ok("SELECT COUNT(*) FROM large l WHERE l.k + 0 = 3");
+    assert!(all < 3 * (s.reads.get() - before), "{all}");
+}
+
 /// What holds of the rows on the left holds of those that match them.
 #[test]
 fn a_condition_on_the_left_limits_the_right_of_an_outer_join() {
