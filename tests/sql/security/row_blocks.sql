@@ -220,3 +220,12 @@ insert dbo.quota values (61, 9), (62, 10), (63, 9), (64, 9)
 GO
 select * from dbo.quota
 GO
+-- However large the table is.
+insert dbo.quota select value, value from generate_series(1000, 4000)
+GO
+update statistics dbo.quota
+GO
+insert dbo.quota values (71, 11), (72, 12), (73, 11), (74, 11)
+GO
+select * from dbo.quota where id between 70 and 80
+GO

@@ -106,10 +106,10 @@ impl Target {
 /// What their subqueries read may have been written by the statement itself, a row ago: no answer is kept.
 fn compile(planner: &mut Planner<'_, '_>, conditions: &[Expr]) -> Result<Blocks> {
     let first = planner.subplans.len();
-    let mut compiled = Vec::new();
-    for e in conditions {
-        compiled.push(Compiler { subqueries: &mut *planner }.condition(e)?);
-    }
+    planner.anew = true;
+    let mut compiler = Compiler { subqueries: &mut *planner };
+    let compiled: Result<Vec<Pred>> = conditions.iter().map(|e| compiler.condition(e)).collect();
+    planner.anew = false;
     planner.subplans[first..].iter_mut().for_each(|s| s.kept = 0);
-    Ok(Blocks(compiled))
+    compiled.map(Blocks)
 }

@@ -24,13 +24,14 @@ use keel_types::key::{self, KeyColumn};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-const NONE: u32 = u32::MAX;
+/// No row.
+pub(super) const NONE: u32 = u32::MAX;
 
 type FastHash = foldhash::fast::RandomState;
 
 /// A join key; the bytes of an encoded one lie in a buffer beside it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Key {
+pub(super) enum Key {
     Null,
     Int(i64),
     Encoded,
@@ -68,21 +69,23 @@ impl Key {
     }
 }
 
+/// Rows by their keys.
 #[derive(Default)]
-struct Table {
+pub(super) struct Table {
     integers: HashMap<i64, u32, FastHash>,
     bytes: HashMap<Box<[u8]>, u32, FastHash>,
     /// Rows with a NULL key (full joins).
     nulls: Vec<u32>,
-    values: Vec<Value>,
+    /// All columns of all rows.
+    pub(super) values: Vec<Value>,
     /// The next row with the same key, in the order they came in; the last one's is the first. Maps have the last one.
     next: Vec<u32>,
-    bytes_charged: usize,
+    pub(super) bytes_charged: usize,
 }
 
 impl Table {
     /// Adds a row whose values were appended to `values`.
-    fn add(&mut self, key: Key, bytes: &[u8]) {
+    pub(super) fn add(&mut self, key: Key, bytes: &[u8]) {
         let row = self.next.len() as u32;
         let last = match key {
             Key::Null => {
@@ -122,7 +125,7 @@ impl Table {
     }
 
     /// The first row with a key, or none.
-    fn find(&self, key: Key, bytes: &[u8]) -> u32 {
+    pub(super) fn find(&self, key: Key, bytes: &[u8]) -> u32 {
         let last = match key {
             Key::Null => None,
             Key::Int(n) => self.integers.get(&n),
@@ -132,7 +135,7 @@ impl Table {
     }
 
     /// The row with the same key that came after this one, or none.
-    fn following(&self, row: usize) -> u32 {
+    pub(super) fn following(&self, row: usize) -> u32 {
         let next = self.next[row];
         if next as usize > row { next } else { NONE }
     }

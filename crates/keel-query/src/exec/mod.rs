@@ -12,6 +12,7 @@ pub mod cx;
 pub mod error;
 mod groups;
 pub mod hash;
+pub mod index_spool;
 pub mod io;
 pub mod join;
 pub mod node;

@@ -67,6 +67,8 @@ pub enum Op {
     MaxOneRow(Arc<Node>),
     /// Remembers its input's rows and replays them when opened again with the same outer values.
     Spool(Arc<SpoolNode>),
+    /// A table that is read for one key after the other, none of which an index leads to.
+    IndexSpool(Arc<IndexSpoolNode>),
     /// The rows of a part of the plan that stands in it more than once.
     Shared(Arc<SharedNode>),
     /// The rows of a part that several threads may run.
@@ -524,6 +526,30 @@ pub struct SpoolNode {
     pub outer: Vec<usize>,
 }
 
+/// A table that is read again and again.
+pub struct IndexSpoolNode {
+    /// Its rows with the key that is sought, as the table gives them.
+    pub scan: Arc<Node>,
+    /// Its rows with whatever key.
+    pub fill: Arc<Node>,
+    /// What is sought: the query around knows it.
+    pub sought: Vec<Code>,
+    /// The key of a row of `fill`.
+    pub own: Vec<Code>,
+    /// How keys compare.
+    pub key_columns: Vec<KeyColumn>,
+    /// The key is one integer.
+    pub integer_key: bool,
+    /// What else rows with the key have to satisfy.
+    pub residual: Option<Pred>,
+    /// Columns that are read above, and by `residual`.
+    pub slots: Vec<usize>,
+    /// About what one reading of the table reads, bytes.
+    pub bytes: u64,
+    /// How plans show it.
+    pub shown: Shown,
+}
+
 /// A part of the plan whose rows are computed once and read in several places.
 pub struct SharedPart {
     /// Its number in the plan.
@@ -604,6 +630,7 @@ impl Node {
             Op::Recursive(n) => smallvec![&*n.anchor, &*n.step],
             Op::MaxOneRow(n) => smallvec![&**n],
             Op::Spool(n) => smallvec![&*n.input],
+            Op::IndexSpool(n) => smallvec![&*n.scan, &*n.fill],
             Op::Shared(n) => n.of.input.get().into_iter().collect(),
             Op::Gather(n) => smallvec![&*n.input],
         }
@@ -612,7 +639,9 @@ impl Node {
     /// The running counterpart, counted where somebody wants to know.
     #[must_use]
     pub fn operator(&self, counts: Option<&Counts>) -> Box<dyn Operator> {
-        use super::{access, aggregate, basic, hash, join, recursive, setop, shared, sort, window};
+        use super::{
+            access, aggregate, basic, hash, index_spool, join, recursive, setop, shared, sort, window,
+        };
         let operator: Box<dyn Operator> = match &self.op {
             Op::One => Box::new(basic::OneOp::default()),
             Op::Empty => Box::new(basic::EmptyOp),
@@ -633,6 +662,7 @@ impl Node {
             Op::WorkTable(n) => Box::new(recursive::WorkTableOp::new(n.clone())),
             Op::MaxOneRow(n) => Box::new(basic::MaxOneRowOp::new(n, counts)),
             Op::Spool(n) => Box::new(basic::SpoolOp::new(n.clone(), counts)),
+            Op::IndexSpool(n) => Box::new(index_spool::IndexSpoolOp::new(n.clone(), counts)),
             Op::Shared(n) => Box::new(shared::SharedOp::new(n.clone(), counts)),
             Op::Gather(n) => Box::new(GatherOp::new(n.clone(), counts)),
         };

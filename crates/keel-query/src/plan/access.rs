@@ -202,7 +202,21 @@ fn supplies(table: &TableDef, index: &IndexDef) -> Option<Vec<i32>> {
     (index.kind == IndexKind::Nonclustered).then(|| index.stored_columns(table))
 }
 
+/// The column that a condition says to be equal to something else, and that, where both have the same keys.
+pub(super) fn same_key(get: &Get, e: &Expr) -> Option<(usize, Expr)> {
+    sargs(get, std::slice::from_ref(e)).into_iter().find_map(|s| match s.kind {
+        SargKind::Eq(value) => Some((s.column, value)),
+        _ => None,
+    })
+}
+
 impl Path {
+    /// The conjuncts that its seek uses.
+    pub(super) fn conjuncts(&self) -> Vec<usize> {
+        let parts = self.eq.iter().chain(&self.low).chain(&self.high).chain(&self.list);
+        parts.map(|s| s.conjunct).chain(self.row).collect()
+    }
+
     /// The conjunct whose pattern bounds the search by its first letters. Whether the rest fits is tested all the same.
     pub(super) fn pattern(&self) -> Option<usize> {
         self.low.as_ref().filter(|low| matches!(low.kind, SargKind::Like(_))).map(|low| low.conjunct)
@@ -332,8 +346,7 @@ impl Planner<'_, '_> {
         if path.point {
             return 1.0;
         }
-        let used = path.eq.iter().chain(&path.low).chain(&path.high).chain(&path.list);
-        let mut conjuncts: Vec<usize> = used.map(|s| s.conjunct).collect();
+        let mut conjuncts = path.conjuncts();
         conjuncts.sort_unstable();
         conjuncts.dedup();
         let used: Vec<&Expr> = conjuncts.iter().map(|c| &r.conjuncts[*c]).collect();

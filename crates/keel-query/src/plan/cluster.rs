@@ -13,6 +13,7 @@ use super::access::{Path, Request};
 use super::cost;
 use super::directions::{InnerWay, Place};
 use super::physical::Planned;
+use super::repeated::{Repeated, is_large};
 use super::{Planner, SortOrder};
 use crate::bind::rel::{Get, JoinKind, JoinMethod, Rel, SlotSet};
 use crate::errors::{self, Result};
@@ -26,6 +27,9 @@ const EXHAUSTIVE_MAX: usize = 9;
 /// Leaves compared at each step of the greedy order: those of the fewest rows.
 const CANDIDATES_MAX: usize = 32;
 
+/// A table of which less than one row in so many is left by its own conditions is kept rather than read again and again.
+const KEPT_FRACTION: f64 = 4.0;
+
 /// One input of a cluster.
 struct Leaf {
     source: Source,
@@ -34,9 +38,9 @@ struct Leaf {
     needs: SlotSet,
     /// The leaves that have them: they must come before it.
     after: Vec<usize>,
-    /// Rows and cost when read alone with its own conditions.
+    /// Rows, and what it costs, when read alone with its own conditions.
     rows: f64,
-    cost: f64,
+    reading: Repeated,
 }
 
 #[allow(clippy::large_enum_variant, reason = "a handful per statement, while it is compiled")]
@@ -341,15 +345,15 @@ impl Planner<'_, '_> {
                 row_goal: want.row_goal.filter(|_| !self.binder.asked.no_row_goal),
             };
             let path = self.best_path(&request);
-            let (rows, cost) = (path.rows, path.cost);
-            return Ok(Leaf { source: Source::Table(get, path), slots, needs, after, rows, cost });
+            let (rows, reading) = (path.rows, self.cost_of_read(&get, &path, local));
+            return Ok(Leaf { source: Source::Table(get, path), slots, needs, after, rows, reading });
         }
         let inside: SlotSet = need.intersection(&slots).copied().collect();
         let planned = self.plan(rel, &inside, want)?;
         let selectivity = self.selectivity_of(local, None);
         let rows = (planned.node.rows * selectivity).max(0.01);
-        let cost = planned.node.cost + planned.node.rows * cost::TOUCH;
-        Ok(Leaf { source: Source::Other(Some(planned)), slots, needs, after, rows, cost })
+        let reading = Repeated::of(&planned.node).and(planned.node.rows * cost::TOUCH);
+        Ok(Leaf { source: Source::Other(Some(planned)), slots, needs, after, rows, reading })
     }
 }
 
@@ -366,7 +370,7 @@ struct ClusterPlanner<'p, 'b, 'a> {
 impl ClusterPlanner<'_, '_, '_> {
     fn start(&self, i: usize) -> Partial {
         let leaf = &self.leaves[i];
-        Partial { tree: Rc::new(Tree::Leaf(i)), cost: leaf.cost, rows: leaf.rows }
+        Partial { tree: Rc::new(Tree::Leaf(i)), cost: leaf.reading.first, rows: leaf.rows }
     }
 
     fn search(&mut self) -> Result<Partial> {
@@ -513,33 +517,19 @@ impl ClusterPlanner<'_, '_, '_> {
         };
         let (keys, rest): (Vec<usize>, Vec<usize>) =
             pairs.iter().partition(|i| self.conditions.is_key(**i, j));
-        // Nested loops.
-        let mut path = None;
-        let per_row = match &leaf.source {
-            Source::Table(get, _) => {
-                let applicable: Vec<Expr> =
-                    self.conditions.own[j].iter().chain(pairs).map(|i| self.conjuncts[*i].clone()).collect();
-                let request =
-                    Request { get, conjuncts: &applicable, need: self.need, order: None, row_goal: None };
-                let p = self.planner.best_path(&request);
-                let c = p.cost;
-                path = Some(p);
-                c
-            }
-            Source::Other(_) if leaf.needs.is_empty() => leaf.rows * cost::TOUCH * 2.0,
-            Source::Other(_) => leaf.cost,
-        };
-        let once =
-            if matches!(leaf.source, Source::Other(_)) && leaf.needs.is_empty() { leaf.cost } else { 0.0 };
-        let loop_cost = outer.cost + once + outer.rows * per_row + rows * cost::TOUCH;
-        let mut best = Partial {
-            tree: Rc::new(Tree::Loop { outer: outer.tree.clone(), inner: j, path, pairs: pairs.to_vec() }),
-            cost: loop_cost,
-            rows,
-        };
-        if !leaf.needs.is_empty() || keys.is_empty() || directed == Some(JoinMethod::Loop) {
-            return Ok(best);
+        let looped = self.looped(outer, j, pairs, rows);
+        let leaf = &self.leaves[j];
+        if !leaf.needs.is_empty() || directed == Some(JoinMethod::Loop) {
+            return Ok(looped);
         }
+        let written = self.planner.binder.asked.force_order || !self.hints.is_empty();
+        let rescans = self.rescans(outer, j, &looped);
+        let few = leaf.rows * KEPT_FRACTION < leaf.reading.first && !leaf.reading.is_spooled();
+        let mut best = match keys.is_empty() {
+            true if rescans && few && !written => return Ok(self.kept(outer, j, rest, rows)),
+            true => return Ok(looped),
+            false => looped,
+        };
         let by_keys = |build_inner| {
             let (outer, keys, rest) = (outer.tree.clone(), keys.clone(), rest.clone());
             Rc::new(Tree::Hash { outer, inner: j, build_inner, keys, rest })
@@ -548,11 +538,10 @@ impl ClusterPlanner<'_, '_, '_> {
         // each takes for ever when there are more. Those of system views leave the outer rows their order, as loops do.
         if directed.is_none() && leaf.is_view() {
             best.tree = by_keys(true);
-        } else if matches!(leaf.source, Source::Other(_)) || directed == Some(JoinMethod::Hash) {
+        } else if matches!(leaf.source, Source::Other(_)) || directed == Some(JoinMethod::Hash) || rescans {
             best.cost = f64::INFINITY;
         }
-        let both = outer.cost + leaf.cost + cost::HASH_START + rows * cost::TOUCH;
-        let written = self.planner.binder.asked.force_order || !self.hints.is_empty();
+        let both = outer.cost + leaf.reading.first + cost::HASH_START + rows * cost::TOUCH;
         let fits = |inner: &bool| match told {
             Some(way) => *inner == (way == InnerWay::Built),
             None => !(written && *inner),
@@ -565,6 +554,58 @@ impl ClusterPlanner<'_, '_, '_> {
             }
         }
         Ok(best)
+    }
+
+    /// Nested loops: what is read once, or for each outer row.
+    fn looped(&mut self, outer: &Partial, j: usize, pairs: &[usize], rows: f64) -> Partial {
+        let leaf = &self.leaves[j];
+        let mut path = None;
+        let inner = match &leaf.source {
+            Source::Table(get, _) => {
+                let applicable: Vec<Expr> =
+                    self.conditions.own[j].iter().chain(pairs).map(|i| self.conjuncts[*i].clone()).collect();
+                let request =
+                    Request { get, conjuncts: &applicable, need: self.need, order: None, row_goal: None };
+                let p = self.planner.best_path(&request);
+                let reading = self.planner.cost_of_read(get, &p, &applicable);
+                path = Some(p);
+                reading.for_each(outer.rows)
+            }
+            Source::Other(_) if leaf.needs.is_empty() => {
+                leaf.reading.first + outer.rows * leaf.rows * cost::TOUCH * 2.0
+            }
+            Source::Other(_) => leaf.reading.for_each(outer.rows),
+        };
+        let tree = Tree::Loop { outer: outer.tree.clone(), inner: j, path, pairs: pairs.to_vec() };
+        Partial { tree: Rc::new(tree), cost: outer.cost + inner + rows * cost::TOUCH, rows }
+    }
+
+    /// A table that nothing but its own conditions chooses from: these rows are read once and kept.
+    fn kept(&self, outer: &Partial, j: usize, rest: Vec<usize>, rows: f64) -> Partial {
+        let leaf = &self.leaves[j];
+        let tree =
+            Tree::Hash { outer: outer.tree.clone(), inner: j, build_inner: true, keys: Vec::new(), rest };
+        let inner = leaf.reading.first + outer.rows * leaf.rows * cost::TOUCH * 2.0;
+        Partial { tree: Rc::new(tree), cost: outer.cost + inner + rows * cost::TOUCH, rows }
+    }
+
+    /// Whether loops would read all of a large table for each outer row.
+    fn rescans(&self, outer: &Partial, j: usize, looped: &Partial) -> bool {
+        let own = self.conditions.own[j].len();
+        let seeks = |path: &Path| path.conjuncts().iter().any(|i| *i >= own);
+        let Tree::Loop { path: Some(path), .. } = &*looped.tree else { return false };
+        is_large(self.leaves[j].reading.first) && !seeks(path) && !self.is_one_row(&outer.tree)
+    }
+
+    /// Whether it gives one row at most, by whole keys.
+    fn is_one_row(&self, tree: &Tree) -> bool {
+        match tree {
+            Tree::Leaf(i) => matches!(&self.leaves[*i].source, Source::Table(_, path) if path.point),
+            Tree::Loop { outer, path, .. } => {
+                path.as_ref().is_some_and(|path| path.point) && self.is_one_row(outer)
+            }
+            Tree::Hash { .. } => false,
+        }
     }
 
     fn exprs(&self, indexes: &[usize]) -> Vec<Expr> {
@@ -588,7 +629,7 @@ impl ClusterPlanner<'_, '_, '_> {
                 let get = get.clone();
                 let order = path.ordering(&get);
                 let fixed = path.fixed(&get);
-                let node = self.planner.access(&get, &path, &conjuncts, need)?;
+                let node = self.planner.read(&get, &path, &conjuncts, need)?;
                 Ok(Planned { node, order, fixed, produced: self.leaves[i].slots.clone() })
             }
             Source::Other(planned) => {

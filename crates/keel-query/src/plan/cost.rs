@@ -14,6 +14,8 @@ pub const ROW: f64 = 1.0;
 pub const LOOKUP: f64 = 4.0;
 /// Putting a row into a hash table.
 pub const HASH_BUILD: f64 = 1.5;
+/// Putting one into an index spool, whose rows nothing has sorted out before.
+pub const SPOOL_BUILD: f64 = 3.0;
 /// Looking a row up in a hash table.
 pub const HASH_PROBE: f64 = 0.7;
 /// Starting a hash join.

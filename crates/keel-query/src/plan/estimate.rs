@@ -162,7 +162,7 @@ impl Planner<'_, '_> {
                 1.0 - parts.iter().map(|p| 1.0 - self.selectivity(p, get)).product::<f64>()
             }
             ExprKind::Not(inner) => 1.0 - self.selectivity(inner, get),
-            ExprKind::IsNull(inner) => self.null_fraction(inner),
+            ExprKind::IsNull(inner) => self.null_fraction(inner, get),
             ExprKind::Like(..) => cost::LIKE,
             ExprKind::InList(l, list) => {
                 let one =
@@ -177,14 +177,15 @@ impl Planner<'_, '_> {
         s.clamp(1e-7, 1.0)
     }
 
-    /// Fraction of rows whose value is NULL. A column that holds none has them from an outer join that found nothing, as in the
-    /// question for rows without a match.
-    fn null_fraction(&self, e: &Expr) -> f64 {
+    /// Fraction of rows whose value is NULL, of a table as it is stored or of what was joined. A column that holds none has them from
+    /// an outer join that found nothing, as in the question for rows without a match.
+    fn null_fraction(&self, e: &Expr, get: Option<&Get>) -> f64 {
         let Some(slot) = Self::base_slot(e) else { return cost::NULLS };
         let origin = self.binder.slots[slot as usize].origin;
         let column = origin.and_then(|(get, column)| self.tables.get(&get)?.columns.get(column));
         if column.is_some_and(|c| !c.nullable) {
-            return cost::UNMATCHED;
+            let stored = get.is_some_and(|g| g.column_of(slot).is_some());
+            return if stored { 0.0 } else { cost::UNMATCHED };
         }
         self.column(slot).and_then(|(.., known)| known).map_or(cost::NULLS, |known| known.null_fraction)
     }

@@ -13,6 +13,7 @@ mod mark;
 pub mod parallel;
 pub mod physical;
 pub mod remote;
+mod repeated;
 pub mod rewrite;
 pub mod run;
 pub mod share;
@@ -112,6 +113,8 @@ pub struct Planner<'b, 'a> {
     pub tables: HashMap<u32, Arc<TableDef>>,
     /// The reference whose rows UPDATE or DELETE changes in place.
     pub direct_target: Option<u32>,
+    /// What is planned reads what its statement has just written: nothing of it is kept.
+    pub anew: bool,
     /// Depth of the cascades being compiled.
     pub cascade_depth: usize,
     /// Columns that branches of CASE decode themselves.
@@ -140,6 +143,7 @@ impl<'b, 'a> Planner<'b, 'a> {
             subplans: Vec::new(),
             tables: HashMap::new(),
             direct_target: None,
+            anew: false,
             cascade_depth: 0,
             late: Vec::new(),
             shared: HashMap::new(),

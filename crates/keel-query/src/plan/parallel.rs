@@ -246,6 +246,7 @@ impl Placing {
             Op::One
             | Op::Empty
             | Op::Access(_)
+            | Op::IndexSpool(_)
             | Op::Virtual(_)
             | Op::Values(_)
             | Op::WorkTable(_)

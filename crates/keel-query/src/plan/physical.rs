@@ -5,6 +5,7 @@ use super::cluster::equi_sides;
 use super::cost;
 use super::directions::{OuterWay, Place};
 use super::remote::show_sent;
+use super::repeated::Repeated;
 use super::shown::{Object, Part, Shown};
 use super::text::show_loop;
 use super::{Estimated, Planner, SortOrder, rewrite};
@@ -541,7 +542,7 @@ impl Planner<'_, '_> {
         let with_loop = self.decided();
         let hashed = self.plan(right, &inside, &SortOrder::NONE)?;
         if let Some(inner) = looped {
-            let loop_cost = l.node.rows * inner.node.cost;
+            let loop_cost = Repeated::of(&inner.node).for_each(l.node.rows);
             let probe = if keys.is_empty() { hashed.node.rows * cost::TOUCH } else { cost::HASH_PROBE };
             let hash_cost = hashed.node.cost
                 + hashed.node.rows * cost::HASH_BUILD
@@ -621,7 +622,7 @@ impl Planner<'_, '_> {
         let shown = show_loop(kind);
         let selectivity = self.selectivity_of(&on, None);
         let rows = joined_rows(kind, outer.node.rows, inner.node.rows * selectivity);
-        let cost = outer.node.cost + outer.node.rows * inner.node.cost;
+        let cost = outer.node.cost + Repeated::of(&inner.node).for_each(outer.node.rows);
         let mut produced = outer.produced;
         let inner_slots = positions(inner.produced.intersection(need).copied());
         if matches!(kind, JoinKind::Inner | JoinKind::Left) {

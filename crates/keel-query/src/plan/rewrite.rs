@@ -389,6 +389,7 @@ pub(crate) fn push(rel: Rel, mut preds: Vec<Expr>) -> Rel {
             let (left, right) = (Box::new(push(*left, l)), Box::new(push(*right, r)));
             Rel::SetOp { kind: SetKind::UnionAll, left, right, left_slots, right_slots, slots }.filter(stay)
         }
+        Rel::Get(get) => Rel::Get(get).filter(preds.into_iter().flat_map(without_repetition).collect()),
         other => map_inputs(other, &mut |r| push(r, Vec::new())).filter(preds),
     }
 }
@@ -426,9 +427,10 @@ fn push_join(
         JoinKind::Inner => {
             let (mut l, mut r, mut both) = (Vec::new(), Vec::new(), Vec::new());
             let mut all: Vec<Expr> = on.into_iter().chain(preds).collect();
-            all.extend(transitive(&all));
+            let joined = |slot| ls.contains(&slot) || rs.contains(&slot);
+            all.extend(transitive(&all, &joined));
             all.extend(factored(&all, [&ls, &rs]));
-            all = without_implied(all);
+            all = without_implied(all, &joined);
             for e in all {
                 let slots = e.slots();
                 let touches = |set: &SlotSet| slots.iter().any(|s| set.contains(s));
@@ -447,15 +449,23 @@ fn push_join(
                 return push_join(JoinKind::Inner, left, right, on, hint, preds);
             }
             let (above, down): (Vec<Expr>, Vec<Expr>) = preds.into_iter().partition(|e| touches(e, &rs));
-            let (to_right, stay): (Vec<Expr>, Vec<Expr>) =
+            let known = if lateral { Vec::new() } else { known_of_matches(&on, &down, &ls, &rs) };
+            let (mut to_right, stay): (Vec<Expr>, Vec<Expr>) =
                 on.into_iter().partition(|e| touches(e, &rs) && !touches(e, &ls) && !lateral);
+            to_right.extend(known);
             let (left, right) = (Box::new(push(left, down)), Box::new(push(right, to_right)));
             Rel::Join { kind, left, right, on: stay, hint }.filter(above)
         }
         JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn => {
             let to_right =
                 |e: &Expr| kind != JoinKind::NotIn && touches(e, &rs) && !touches(e, &ls) && !lateral;
-            let (r, stay): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(to_right);
+            let known = match kind {
+                JoinKind::NotIn => Vec::new(),
+                _ if lateral => Vec::new(),
+                _ => known_of_matches(&on, &preds, &ls, &rs),
+            };
+            let (mut r, stay): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(to_right);
+            r.extend(known);
             let (left, right) = (push(left, preds), push(right, r));
             let selective = matches!(&right, Rel::Filter { .. } | Rel::Project { .. }) && having(&right);
             if selective && !lateral && !stay.is_empty() {
@@ -519,7 +529,7 @@ fn sink(
     }
 }
 
-/// A comparison of a column with what no table has a part in.
+/// A comparison of a column with what none of the tables in question has a part in: a constant, or a value of the query around.
 struct Fixed<'e> {
     column: Slot,
     op: CmpOp,
@@ -530,13 +540,16 @@ struct Fixed<'e> {
 }
 
 impl<'e> Fixed<'e> {
-    fn all_of(conditions: &'e [Expr]) -> Vec<Fixed<'e>> {
+    /// Of the conditions of a join; `joined` are the slots of its tables.
+    fn all_of(conditions: &'e [Expr], joined: &dyn Fn(Slot) -> bool) -> Vec<Fixed<'e>> {
         let mut found = Vec::new();
         for c in conditions {
             let ExprKind::Compare(op, l, r) = &c.kind else { continue };
             for (column, value, op, straight) in [(l, r, *op, true), (r, l, op.flip(), false)] {
                 let Some(column) = column.as_slot() else { continue };
-                if value.slots().is_empty() && !value.is_volatile() && !value.has_subquery() {
+                let read = value.slots();
+                let fixed = read.is_empty() || joined(column) && !read.into_iter().any(joined);
+                if fixed && !value.is_volatile() && !value.has_subquery() {
                     found.push(Fixed { column, op, value, straight, collation: c.collation });
                 }
             }
@@ -554,8 +567,8 @@ fn same_text(a: &Expr, b: &Expr) -> bool {
 }
 
 /// `a = b` and `b = constant` give `a = constant`.
-fn transitive(all: &[Expr]) -> Vec<Expr> {
-    let fixed = Fixed::all_of(all);
+fn transitive(all: &[Expr], joined: &dyn Fn(Slot) -> bool) -> Vec<Expr> {
+    let fixed = Fixed::all_of(all, joined);
     let mut found: Vec<(Slot, Expr)> = Vec::new();
     if fixed.is_empty() {
         return Vec::new();
@@ -568,7 +581,8 @@ fn transitive(all: &[Expr]) -> Vec<Expr> {
         }
         for f in fixed.iter().filter(|f| f.collation == e.collation) {
             for (from, slot, to) in [(sa, sb, b), (sb, sa, a)] {
-                if f.column != from || fixed.iter().any(|known| known.says(slot, f.op, f.value)) {
+                let known = !joined(slot) || fixed.iter().any(|known| known.says(slot, f.op, f.value));
+                if f.column != from || known {
                     continue;
                 }
                 let mut new = Expr::compare(f.op, (**to).clone(), f.value.clone());
@@ -582,18 +596,28 @@ fn transitive(all: &[Expr]) -> Vec<Expr> {
     found.into_iter().map(|(_, e)| e).collect()
 }
 
+/// What the right side's rows that match any row of the left have in common, by what holds of the left and how both are joined: others
+/// need not be looked at.
+fn known_of_matches(on: &[Expr], left: &[Expr], left_slots: &SlotSet, right_slots: &SlotSet) -> Vec<Expr> {
+    let all: Vec<Expr> = on.iter().chain(left).cloned().collect();
+    let joined = |slot| left_slots.contains(&slot) || right_slots.contains(&slot);
+    transitive(&all, &joined).into_iter().filter(|e| !joins(e, left_slots)).collect()
+}
+
 /// `a = b` is implied where both equal the same constant.
-fn without_implied(all: Vec<Expr>) -> Vec<Expr> {
-    let mut fixed: HashMap<Slot, String> = HashMap::new();
-    for f in Fixed::all_of(&all).iter().filter(|f| f.straight && f.op == CmpOp::Eq) {
-        fixed.entry(f.column).or_insert_with(|| format!("{:?}", f.value.kind));
+fn without_implied(all: Vec<Expr>, joined: &dyn Fn(Slot) -> bool) -> Vec<Expr> {
+    let mut fixed: HashMap<Slot, (String, Collation)> = HashMap::new();
+    for f in Fixed::all_of(&all, joined).iter().filter(|f| f.straight && f.op == CmpOp::Eq) {
+        fixed.entry(f.column).or_insert_with(|| (format!("{:?}", f.value.kind), f.collation));
     }
     if fixed.is_empty() {
         return all;
     }
     let implied = |e: &Expr| match &e.kind {
         ExprKind::Compare(CmpOp::Eq, l, r) if l.ty == r.ty => match (l.as_slot(), r.as_slot()) {
-            (Some(l), Some(r)) => fixed.get(&l).is_some_and(|value| fixed.get(&r) == Some(value)),
+            (Some(l), Some(r)) => {
+                fixed.get(&l).is_some_and(|of| of.1 == e.collation && fixed.get(&r) == Some(of))
+            }
             _ => false,
         },
         _ => false,
@@ -619,6 +643,14 @@ fn factored(all: &[Expr], sides: [&SlotSet; 2]) -> Vec<Expr> {
         !all.iter().any(|a| format!("{:?}", a.kind) == print)
     });
     found
+}
+
+/// `(a AND x) OR (a AND y)` as `a` and `x OR y`: an index may lead to `a`.
+fn without_repetition(e: Expr) -> Vec<Expr> {
+    match Implied::of(&e) {
+        Some(implied) if !implied.common.is_empty() && !e.is_volatile() => implied.taken_apart(),
+        _ => vec![e],
+    }
 }
 
 /// Longer disjunctions are not looked through: what they imply would cost more than it saves.
@@ -656,6 +688,16 @@ impl Implied {
         }
         let bare = |parts: Vec<(String, Expr)>| parts.into_iter().map(|(_, e)| e).collect();
         Some(Implied { common: bare(common), branches: split.into_iter().map(bare).collect() })
+    }
+
+    /// Conditions that say together what the disjunction says.
+    fn taken_apart(self) -> Vec<Expr> {
+        let mut parts = self.common;
+        if self.branches.iter().all(|b| !b.is_empty()) {
+            let branches = self.branches.into_iter().map(Expr::and).collect();
+            parts.push(Expr::condition(ExprKind::Or(branches)));
+        }
+        parts
     }
 
     /// The disjunction of what the branches say about some slots alone, when each says something.

@@ -167,6 +167,7 @@ impl Tree {
             Op::WorkTable(_) => (spool("Table Spool", true), Vec::new()),
             Op::MaxOneRow(i) => (made("Assert", vec![Part::Where(ONE_ROW.to_owned())]), vec![below(i)]),
             Op::Spool(s) => (spool("Table Spool", false), vec![below(&s.input)]),
+            Op::IndexSpool(s) => (Cow::Borrowed(&s.shown), vec![self.step(&s.fill, 1.0)]),
             Op::Gather(g) => {
                 self.parallel = true;
                 let input = self.step(&g.input, executions);

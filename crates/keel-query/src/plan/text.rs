@@ -58,7 +58,7 @@ impl Planner<'_, '_> {
         Shown::new(name, parts)
     }
 
-    fn seek_key(&self, get: &Get, e: &Expr) -> SeekKey {
+    pub(super) fn seek_key(&self, get: &Get, e: &Expr) -> SeekKey {
         let comparison = match &e.kind {
             ExprKind::Compare(op, a, b) => {
                 let column = |x: &Expr| {

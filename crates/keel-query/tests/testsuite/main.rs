@@ -7,6 +7,7 @@ mod joins;
 mod nested;
 mod parallel;
 mod ranges;
+mod repeated;
 mod spill;
 mod together;
 mod tpch;
