@@ -120,7 +120,7 @@ GO
 alter database store set single_user
 alter database store collate Latin1_General_BIN2
 alter database store set recovery simple
-create database store_evening on (name = store, filename = '/snapshots/store_evening.ss') as snapshot of store
+create database store_evening on (name = shop, filename = '/snapshots/store_evening.ss') as snapshot of store
 select name, user_access_desc, collation_name, recovery_model_desc from sys.databases where name like 'store%' or name like 'shop%' order by name
 alter database store set multi_user
 alter database store set offline

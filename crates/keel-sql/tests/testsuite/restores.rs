@@ -58,7 +58,7 @@ fn a_complete_copy_that_master_does_not_know_is_removed() {
     drop((session, engine));
     let image = disk.crash(Tear::KeepAll);
     let (mut complete, mut adopted) = (0, 0);
-    for step in 0.. {
+    for (step, tear) in (0..).flat_map(|step| [Tear::LoseAll, Tear::Random(step)].map(|tear| (step, tear))) {
         let disk = image.crash(Tear::KeepAll);
         let engine = open(&disk);
         disk.cut_power_at(step);
@@ -73,7 +73,7 @@ fn a_complete_copy_that_master_does_not_know_is_removed() {
         let ends = !disk.power_is_cut();
         assert!(ended.is_ok() || !ends);
         drop(engine);
-        let disk = disk.crash(Tear::Random(step));
+        let disk = disk.crash(tear);
         let engine = open(&disk);
         let known = usize::from(engine.database("copy").is_some());
         adopted += known;
