@@ -11,7 +11,7 @@
 
 use super::count::Counts;
 use super::cx::{Cx, value_bytes};
-use super::node::HashJoinNode;
+use super::node::{HashJoinNode, HashKey};
 use super::parallel::Source;
 use super::{Operator, restore, set_null};
 use crate::bind::rel::JoinKind;
@@ -20,7 +20,7 @@ use crate::expr::compile::Code;
 use crate::work::{LEVEL_MAX, Merge, PARTITIONS, Partitions, Run, RunReader, RunWriter, partition_of};
 use hashbrown::HashMap;
 use keel_types::Value;
-use keel_types::key::{self, KeyColumn};
+use keel_types::key;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -339,19 +339,19 @@ pub struct HashJoinOp {
     number: i64,
 }
 
-/// Appends all keys; false when one is NULL.
+/// Appends all keys; false when one is NULL and that is equal to nothing.
 pub(crate) fn encode_keys(
     codes: &[Code],
-    columns: &[KeyColumn],
+    columns: &[HashKey],
     cx: &mut Cx<'_>,
     out: &mut Vec<u8>,
 ) -> Result<bool> {
     out.clear();
     let mut present = true;
-    for (code, column) in codes.iter().zip(columns) {
+    for (code, HashKey { column, with_nulls }) in codes.iter().zip(columns) {
         present &= code.with(cx, |v| {
             key::append(out, v, column);
-            !matches!(v, Value::Null)
+            *with_nulls || !matches!(v, Value::Null)
         })?;
     }
     Ok(present)

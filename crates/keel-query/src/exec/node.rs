@@ -295,6 +295,14 @@ pub struct LoopNode {
     pub shown: Shown,
 }
 
+/// How one part of a hash join's key compares.
+pub struct HashKey {
+    /// Type and collation.
+    pub column: KeyColumn,
+    /// NULL equals NULL.
+    pub with_nulls: bool,
+}
+
 /// Hash join: builds on `build`, probes with `probe`. Kind is from the probe side's point of view.
 pub struct HashJoinNode {
     /// Kind.
@@ -308,7 +316,7 @@ pub struct HashJoinNode {
     /// Key values of the build side.
     pub build_keys: Vec<Code>,
     /// Types and collations of the keys.
-    pub key_columns: Vec<KeyColumn>,
+    pub key_columns: Vec<HashKey>,
     /// Further conditions.
     pub residual: Option<Pred>,
     /// Slots of the build side needed above or in the residual.
@@ -537,7 +545,7 @@ pub struct IndexSpoolNode {
     /// The key of a row of `fill`.
     pub own: Vec<Code>,
     /// How keys compare.
-    pub key_columns: Vec<KeyColumn>,
+    pub key_columns: Vec<HashKey>,
     /// The key is one integer.
     pub integer_key: bool,
     /// What else rows with the key have to satisfy.

@@ -12,13 +12,14 @@
 use super::access::{Path, Request};
 use super::cost;
 use super::directions::{InnerWay, Place};
+use super::equal::Equality;
 use super::physical::Planned;
 use super::repeated::{Repeated, is_large};
 use super::{Planner, SortOrder};
 use crate::bind::rel::{Get, JoinKind, JoinMethod, Rel, SlotSet};
 use crate::errors::{self, Result};
 use crate::exec::node::{Node, Op};
-use crate::expr::{CmpOp, Expr, ExprKind, Slot};
+use crate::expr::{Expr, Slot};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -100,12 +101,7 @@ impl Conditions {
             let found: BTreeSet<usize> = e.slots().iter().filter_map(|s| leaf_of.get(s).copied()).collect();
             found.into_iter().collect::<Vec<usize>>()
         };
-        let sides = |e: &Expr| match &e.kind {
-            ExprKind::Compare(CmpOp::Eq, a, b) if !a.has_subquery() && !b.has_subquery() => {
-                Some([leaves(a), leaves(b)])
-            }
-            _ => None,
-        };
+        let sides = |e: &Expr| Equality::of(e).map(|equal| [leaves(equal.left), leaves(equal.right)]);
         let touched: Vec<Vec<usize>> = conjuncts.iter().map(&leaves).collect();
         let (mut own, mut joining) = (vec![Vec::new(); produced.len()], vec![Vec::new(); produced.len()]);
         for (i, of) in touched.iter().enumerate() {
@@ -248,25 +244,6 @@ pub fn flatten(
         }
         Rel::One => {}
         other => leaves.push(other),
-    }
-}
-
-/// The sides of an equality between two disjoint sets of slots.
-pub fn equi_sides<'e>(e: &'e Expr, left: &SlotSet, right: &SlotSet) -> Option<(&'e Expr, &'e Expr)> {
-    let ExprKind::Compare(CmpOp::Eq, a, b) = &e.kind else { return None };
-    if a.has_subquery() || b.has_subquery() {
-        return None;
-    }
-    let (sa, sb) = (a.slots(), b.slots());
-    let on = |s: &SlotSet, this: &SlotSet, other: &SlotSet| {
-        s.iter().any(|x| this.contains(x)) && !s.iter().any(|x| other.contains(x))
-    };
-    if on(&sa, left, right) && on(&sb, right, left) {
-        Some((a, b))
-    } else if on(&sb, left, right) && on(&sa, right, left) {
-        Some((b, a))
-    } else {
-        None
     }
 }
 

@@ -5,6 +5,7 @@ pub mod api;
 pub mod cluster;
 pub mod cost;
 pub mod directions;
+pub mod equal;
 pub mod estimate;
 mod filtered;
 mod grouped;

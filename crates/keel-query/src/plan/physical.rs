@@ -1,9 +1,9 @@
 //! From logical to physical operators, apart from tables and inner joins (see `access` and `cluster`).
 
 use super::access::satisfies;
-use super::cluster::equi_sides;
 use super::cost;
 use super::directions::{OuterWay, Place};
+use super::equal::Equality;
 use super::remote::show_sent;
 use super::repeated::Repeated;
 use super::shown::{Object, Part, Shown};
@@ -12,7 +12,7 @@ use super::{Estimated, Planner, SortOrder, rewrite};
 use crate::bind::rel::{JoinKind, JoinMethod, Rel, SetKind, SharedRel, SlotSet, SortKey, WindowCall};
 use crate::errors::{self, Result};
 use crate::exec::node::{
-    FilterNode, HashJoinNode, LoopNode, Node, Op, OrderKey, ProjectNode, RecursiveNode, SetOpNode,
+    FilterNode, HashJoinNode, HashKey, LoopNode, Node, Op, OrderKey, ProjectNode, RecursiveNode, SetOpNode,
     SharedNode, SharedPart, SortNode, SpoolNode, TopNode, ValuesNode, VirtualScan, WindowCallNode,
     WindowNode, WorkTableNode,
 };
@@ -512,7 +512,7 @@ impl Planner<'_, '_> {
         let l = self.plan(left, &left_need, &SortOrder::NONE)?;
         let with_left = self.decided();
         let (keys, rest): (Vec<Expr>, Vec<Expr>) =
-            on.iter().cloned().partition(|e| equi_sides(e, &ls, &rs).is_some());
+            on.iter().cloned().partition(|e| Equality::between(e, &ls, &rs).is_some());
         let can_hash = !lateral;
         let can_loop = !matches!(kind, JoinKind::Full | JoinKind::NotIn);
         // Both ways are planned and compared, except high above the leaves: each level doubles the work below it.
@@ -592,10 +592,13 @@ impl Planner<'_, '_> {
         }
         let mut slots = Vec::with_capacity(on.len());
         for e in on {
-            let Some((l, r)) = equi_sides(e, &ls, &rs) else { return Ok(None) };
+            let Some(Equality { left: l, right: r, collation, with_nulls }) = Equality::between(e, &ls, &rs)
+            else {
+                return Ok(None);
+            };
             let (ExprKind::Slot(_), ExprKind::Slot(slot)) = (&l.kind, &r.kind) else { return Ok(None) };
-            let alike = l.ty == r.ty && (!r.ty.is_string() || r.collation == e.collation);
-            if !alike {
+            let alike = l.ty == r.ty && (!r.ty.is_string() || r.collation == collation);
+            if !alike || with_nulls {
                 return Ok(None);
             }
             slots.push(*slot);
@@ -655,10 +658,11 @@ impl Planner<'_, '_> {
         let shown = self.show_hash(kind, &keys, &rest);
         let (mut probe_keys, mut build_keys, mut key_columns) = (Vec::new(), Vec::new(), Vec::new());
         for k in &keys {
-            let Some((p, b)) = equi_sides(k, &probe.produced, &build.produced) else { continue };
-            key_columns.push(KeyColumn::ascending(p.ty, k.collation));
-            probe_keys.push(self.compiler().value(p)?);
-            build_keys.push(self.compiler().value(b)?);
+            let Some(equal) = Equality::between(k, &probe.produced, &build.produced) else { continue };
+            let column = KeyColumn::ascending(equal.left.ty, equal.collation);
+            key_columns.push(HashKey { column, with_nulls: equal.with_nulls });
+            probe_keys.push(self.compiler().value(equal.left)?);
+            build_keys.push(self.compiler().value(equal.right)?);
         }
         let selectivity = self.selectivity_of(keys.iter().chain(&rest), None);
         let rows = joined_rows(kind, probe.node.rows, build.node.rows * selectivity);
@@ -673,7 +677,7 @@ impl Planner<'_, '_> {
         let probe_slots = positions(probe.produced.intersection(need).copied());
         let probe_saved = positions(probe.produced.intersection(&inside).copied());
         let ordered = kind != JoinKind::Full && !probe.order.is_empty();
-        let integer_key = key_columns.len() == 1 && key_columns[0].ty.is_integer();
+        let integer_key = matches!(&key_columns[..], [key] if key.column.ty.is_integer() && !key.with_nulls);
         let null_aware = kind == JoinKind::NotIn;
         let kind = if null_aware { JoinKind::Anti } else { kind };
         let mut produced = probe.produced;

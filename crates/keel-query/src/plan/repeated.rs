@@ -8,7 +8,7 @@ use super::physical::positions;
 use super::shown::{Part, Shown};
 use crate::bind::rel::{Get, Hints, SlotSet};
 use crate::errors::Result;
-use crate::exec::node::{IndexSpoolNode, Node, Op};
+use crate::exec::node::{HashKey, IndexSpoolNode, Node, Op};
 use crate::expr::Expr;
 use keel_types::key::KeyColumn;
 use std::sync::Arc;
@@ -159,7 +159,8 @@ impl Planner<'_, '_> {
             sought.push(self.compiler().value(&e.sought)?);
             let own = self.binder.read(get.slot(e.column));
             columns.push(self.compiler().value(&own)?);
-            key_columns.push(KeyColumn::ascending(column.ty, column.collation));
+            let column = KeyColumn::ascending(column.ty, column.collation);
+            key_columns.push(HashKey { column, with_nulls: false });
         }
         let integers = |e: &Equal| e.sought.ty.is_integer() && get.table.columns[e.column].ty.is_integer();
         let seek = equals.iter().map(|e| self.seek_key(get, &e.whole)).collect();
