@@ -400,8 +400,16 @@ impl Replicator {
         let raft = &self.node.raft;
         let log = &raft.raft_log;
         match message.get_msg_type() {
-            // A leader tells a member to commit no more than that member has acknowledged.
+            // A leader tells a member to commit no more than that member has acknowledged, and who has acknowledged anything to a leader
+            // has the entry that it began its term with.
             MessageType::MsgHeartbeat if message.commit > log.last_index() => Forgotten::Here,
+            MessageType::MsgHeartbeat
+                if message.term >= raft.term
+                    && message.commit > log.committed
+                    && log.last_term() < message.term =>
+            {
+                Forgotten::Here
+            }
             MessageType::MsgAppendResponse | MessageType::MsgHeartbeatResponse
                 if self.leads() && message.term == raft.term && message.commit > log.last_index() =>
             {
