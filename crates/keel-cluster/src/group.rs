@@ -666,7 +666,8 @@ impl Group {
         match self.role {
             Role::Primary { .. } if !self.config.forwards() => self.open_late_database(cx, database),
             Role::Promoting { .. } if !self.config.forwards() => {}
-            Role::Secondary | Role::Primary { .. } | Role::Promoting { .. } => {
+            // What is being demoted was told without it.
+            Role::Secondary | Role::Demoting | Role::Primary { .. } | Role::Promoting { .. } => {
                 cx.push(Action::Demote { group: self.config.id, databases: vec![database] });
             }
             _ => {}
