@@ -100,6 +100,16 @@ impl Pair {
         self.pass(2);
     }
 
+    /// The second may take new copies: SEEDING_MODE = AUTOMATIC, and GRANT CREATE ANY DATABASE.
+    fn seed_automatically(&mut self) {
+        let mut options =
+            ReplicaOptions::new("TCP://n1:5022", AvailabilityMode::Synchronous, FailoverMode::Manual);
+        options.seeding_mode = SeedingMode::Automatic;
+        let options = Box::new(options);
+        self.command(0, 3, Command::ModifyReplica { group: GROUP, replica: replica(1), options });
+        self.command(1, 4, Command::AllowCreate { group: GROUP, allowed: true });
+    }
+
     fn command(&mut self, i: usize, id: u64, command: Command) {
         self.event(i, Event::Command { id: CommandId(id), command });
     }
@@ -511,12 +521,7 @@ fn a_copy_that_is_told_to_leave_leaves_also_when_the_group_changes_meanwhile() {
 fn a_copy_that_could_not_be_led_with_is_made_anew() {
     let mut pair = Pair::new(0);
     pair.connect();
-    let mut options =
-        ReplicaOptions::new("TCP://n1:5022", AvailabilityMode::Synchronous, FailoverMode::Manual);
-    options.seeding_mode = SeedingMode::Automatic;
-    let options = Box::new(options);
-    pair.command(0, 3, Command::ModifyReplica { group: GROUP, replica: replica(1), options });
-    pair.command(1, 4, Command::AllowCreate { group: GROUP, allowed: true });
+    pair.seed_automatically();
     pair.write(20);
     pair.follow(20);
     pair.cut = true;

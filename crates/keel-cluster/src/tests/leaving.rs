@@ -6,12 +6,7 @@ use super::*;
 fn with_seeding() -> Pair {
     let mut pair = Pair::new(0);
     pair.connect();
-    let mut options =
-        ReplicaOptions::new("TCP://n1:5022", AvailabilityMode::Synchronous, FailoverMode::Manual);
-    options.seeding_mode = SeedingMode::Automatic;
-    let options = Box::new(options);
-    pair.command(0, 3, Command::ModifyReplica { group: GROUP, replica: replica(1), options });
-    pair.command(1, 4, Command::AllowCreate { group: GROUP, allowed: true });
+    pair.seed_automatically();
     pair.pass(1);
     pair.write(10);
     pair.follow(10);

@@ -11,7 +11,7 @@
 
 use super::count::Counts;
 use super::cx::{Cx, value_bytes};
-use super::node::{HashJoinNode, HashKey};
+use super::node::{HashJoinNode, HashKey, HashKeys};
 use super::parallel::Source;
 use super::{Operator, restore, set_null};
 use crate::bind::rel::JoinKind;
@@ -84,8 +84,22 @@ pub(super) struct Table {
 }
 
 impl Table {
+    /// Keeps the frame's row; false when memory does not hold more.
+    pub(super) fn keep(&mut self, key: Key, bytes_of_key: &[u8], slots: &[usize], cx: &mut Cx<'_>) -> bool {
+        let mut bytes = 32 + if key == Key::Encoded { bytes_of_key.len() } else { 0 };
+        for s in slots {
+            let v = cx.slots[*s].clone();
+            bytes += value_bytes(&v);
+            self.values.push(v);
+        }
+        let fits = cx.fits(bytes, self.bytes_charged);
+        self.bytes_charged += bytes;
+        self.add(key, bytes_of_key);
+        fits
+    }
+
     /// Adds a row whose values were appended to `values`.
-    pub(super) fn add(&mut self, key: Key, bytes: &[u8]) {
+    fn add(&mut self, key: Key, bytes: &[u8]) {
         let row = self.next.len() as u32;
         let last = match key {
             Key::Null => {
@@ -205,7 +219,7 @@ impl Fill {
         while input.next(cx)? {
             cx.tick()?;
             has_rows = true;
-            let key = key_of(node, &node.build_keys, &mut bytes_of_key, cx)?;
+            let key = key_of(&node.keys, &node.build_keys, &mut bytes_of_key, cx)?;
             if key == Key::Null {
                 has_null = true;
                 if !full {
@@ -219,16 +233,7 @@ impl Fill {
                 write_row(out, partition, std::iter::once(&value).chain(values), cx)?;
                 continue;
             }
-            let mut bytes = 32 + if key == Key::Encoded { bytes_of_key.len() } else { 0 };
-            for s in &node.build_slots {
-                let v = cx.slots[*s].clone();
-                bytes += value_bytes(&v);
-                table.values.push(v);
-            }
-            let fits = cx.fits(bytes, table.bytes_charged);
-            table.bytes_charged += bytes;
-            table.add(key, &bytes_of_key);
-            if !fits {
+            if !table.keep(key, &bytes_of_key, &node.build_slots, cx) {
                 table.divide(node.build_slots.len(), 0, out.insert(Partitions::new()), cx)?;
             }
         }
@@ -286,11 +291,11 @@ fn fill(node: &Arc<HashJoinNode>, source: &mut Source, cx: &mut Cx<'_>) -> Resul
 
 /// The key of the frame's row.
 #[inline]
-fn key_of(node: &HashJoinNode, codes: &[Code], bytes: &mut Vec<u8>, cx: &mut Cx<'_>) -> Result<Key> {
-    if node.integer_key {
+pub(super) fn key_of(keys: &HashKeys, codes: &[Code], bytes: &mut Vec<u8>, cx: &mut Cx<'_>) -> Result<Key> {
+    if keys.integer {
         return codes[0].with(cx, |v| if let Value::Int(n) = v { Key::Int(*n) } else { Key::Null });
     }
-    let present = encode_keys(codes, &node.key_columns, cx, bytes)?;
+    let present = encode_keys(codes, &keys.parts, cx, bytes)?;
     Ok(if present { Key::Encoded } else { Key::Null })
 }
 
@@ -340,12 +345,7 @@ pub struct HashJoinOp {
 }
 
 /// Appends all keys; false when one is NULL and that is equal to nothing.
-pub(crate) fn encode_keys(
-    codes: &[Code],
-    columns: &[HashKey],
-    cx: &mut Cx<'_>,
-    out: &mut Vec<u8>,
-) -> Result<bool> {
+fn encode_keys(codes: &[Code], columns: &[HashKey], cx: &mut Cx<'_>, out: &mut Vec<u8>) -> Result<bool> {
     out.clear();
     let mut present = true;
     for (code, HashKey { column, with_nulls }) in codes.iter().zip(columns) {
@@ -384,7 +384,7 @@ impl HashJoinOp {
     }
 
     fn key(&mut self, cx: &mut Cx<'_>) -> Result<Key> {
-        key_of(&self.node, &self.node.probe_keys, &mut self.key, cx)
+        key_of(&self.node.keys, &self.node.probe_keys, &mut self.key, cx)
     }
 
     /// Has the build side, which may have been read before; what memory does not hold is in files, which are returned.

@@ -6,14 +6,12 @@
 //! hold the rows, and where what is read has to be locked, it goes on like that.
 
 use super::count::Counts;
-use super::cx::{Cx, value_bytes};
-use super::hash::{Key, NONE, Table, encode_keys};
+use super::cx::Cx;
+use super::hash::{Key, NONE, Table, key_of};
 use super::node::IndexSpoolNode;
 use super::{Operator, restore};
 use crate::context::IsolationLevel;
 use crate::errors::Result;
-use crate::expr::compile::Code;
-use keel_types::Value;
 use std::sync::Arc;
 
 /// Where the rows come from.
@@ -45,35 +43,14 @@ impl IndexSpoolOp {
         IndexSpoolOp { node, scan, fill, state: State::Reading(0), at: NONE, key: Vec::new() }
     }
 
-    /// What is in front, or comes up, under these codes.
-    fn key(&mut self, own: bool, cx: &mut Cx<'_>) -> Result<Key> {
-        let codes: &[Code] = if own { &self.node.own } else { &self.node.sought };
-        if self.node.integer_key {
-            return codes[0].with(cx, |v| if let Value::Int(n) = v { Key::Int(*n) } else { Key::Null });
-        }
-        let present = encode_keys(codes, &self.node.key_columns, cx, &mut self.key)?;
-        Ok(if present { Key::Encoded } else { Key::Null })
-    }
-
     /// Puts the table's rows into a hash table; none when memory does not hold them.
     fn filled(&mut self, cx: &mut Cx<'_>) -> Result<Option<Table>> {
         let mut table = Table::default();
         self.fill.open(cx)?;
         while self.fill.next(cx)? {
             cx.tick()?;
-            let key = self.key(true, cx)?;
-            if key == Key::Null {
-                continue;
-            }
-            let mut bytes = 32 + if key == Key::Encoded { self.key.len() } else { 0 };
-            for s in &self.node.slots {
-                bytes += value_bytes(&cx.slots[*s]);
-                table.values.push(cx.slots[*s].clone());
-            }
-            let fits = cx.fits(bytes, table.bytes_charged);
-            table.bytes_charged += bytes;
-            table.add(key, &self.key);
-            if !fits {
+            let key = key_of(&self.node.keys, &self.node.own, &mut self.key, cx)?;
+            if key != Key::Null && !table.keep(key, &self.key, &self.node.slots, cx) {
                 cx.discharge(table.bytes_charged);
                 return Ok(None);
             }
@@ -102,7 +79,7 @@ impl IndexSpoolOp {
         let before = cx.bytes_read;
         let more = f(&mut *self.scan, cx)?;
         if let State::Reading(bytes) = &mut self.state {
-            *bytes = if more { *bytes + (cx.bytes_read - before) } else { u64::MAX };
+            *bytes = if more { bytes.saturating_add(cx.bytes_read - before) } else { u64::MAX };
         }
         Ok(more)
     }
@@ -115,7 +92,7 @@ impl Operator for IndexSpoolOp {
             let open = |scan: &mut dyn Operator, cx: &mut Cx<'_>| scan.open(cx).map(|()| true);
             return self.read(cx, open).map(drop);
         }
-        let key = self.key(false, cx)?;
+        let key = key_of(&self.node.keys, &self.node.sought, &mut self.key, cx)?;
         if let State::Filled(table) = &self.state {
             self.at = table.find(key, &self.key);
         }

@@ -303,6 +303,23 @@ pub struct HashKey {
     pub with_nulls: bool,
 }
 
+/// How the keys of a hash table compare.
+pub struct HashKeys {
+    /// Their parts.
+    pub parts: Vec<HashKey>,
+    /// There is one part, an integer that equals no NULL: hashed as such.
+    pub integer: bool,
+}
+
+impl HashKeys {
+    /// Of these parts.
+    #[must_use]
+    pub fn new(parts: Vec<HashKey>) -> HashKeys {
+        let integer = matches!(&parts[..], [key] if key.column.ty.is_integer() && !key.with_nulls);
+        HashKeys { parts, integer }
+    }
+}
+
 /// Hash join: builds on `build`, probes with `probe`. Kind is from the probe side's point of view.
 pub struct HashJoinNode {
     /// Kind.
@@ -315,8 +332,8 @@ pub struct HashJoinNode {
     pub probe_keys: Vec<Code>,
     /// Key values of the build side.
     pub build_keys: Vec<Code>,
-    /// Types and collations of the keys.
-    pub key_columns: Vec<HashKey>,
+    /// How they compare.
+    pub keys: HashKeys,
     /// Further conditions.
     pub residual: Option<Pred>,
     /// Slots of the build side needed above or in the residual.
@@ -327,8 +344,6 @@ pub struct HashJoinNode {
     pub probe_saved: Vec<usize>,
     /// The plan relies on the order of the probe side.
     pub ordered: bool,
-    /// All keys are integers: hashed as such.
-    pub integer_key: bool,
     /// NOT IN: a NULL on either side means "not known to be absent".
     pub null_aware: bool,
     /// For SHOWPLAN.
@@ -545,9 +560,7 @@ pub struct IndexSpoolNode {
     /// The key of a row of `fill`.
     pub own: Vec<Code>,
     /// How keys compare.
-    pub key_columns: Vec<HashKey>,
-    /// The key is one integer.
-    pub integer_key: bool,
+    pub keys: HashKeys,
     /// What else rows with the key have to satisfy.
     pub residual: Option<Pred>,
     /// Columns that are read above, and by `residual`.

@@ -12,8 +12,8 @@ use super::{Estimated, Planner, SortOrder, rewrite};
 use crate::bind::rel::{JoinKind, JoinMethod, Rel, SetKind, SharedRel, SlotSet, SortKey, WindowCall};
 use crate::errors::{self, Result};
 use crate::exec::node::{
-    FilterNode, HashJoinNode, HashKey, LoopNode, Node, Op, OrderKey, ProjectNode, RecursiveNode, SetOpNode,
-    SharedNode, SharedPart, SortNode, SpoolNode, TopNode, ValuesNode, VirtualScan, WindowCallNode,
+    FilterNode, HashJoinNode, HashKey, HashKeys, LoopNode, Node, Op, OrderKey, ProjectNode, RecursiveNode,
+    SetOpNode, SharedNode, SharedPart, SortNode, SpoolNode, TopNode, ValuesNode, VirtualScan, WindowCallNode,
     WindowNode, WorkTableNode,
 };
 use crate::exec::window_stream;
@@ -656,11 +656,11 @@ impl Planner<'_, '_> {
         need: &SlotSet,
     ) -> Result<Planned> {
         let shown = self.show_hash(kind, &keys, &rest);
-        let (mut probe_keys, mut build_keys, mut key_columns) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut probe_keys, mut build_keys, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         for k in &keys {
             let Some(equal) = Equality::between(k, &probe.produced, &build.produced) else { continue };
             let column = KeyColumn::ascending(equal.left.ty, equal.collation);
-            key_columns.push(HashKey { column, with_nulls: equal.with_nulls });
+            parts.push(HashKey { column, with_nulls: equal.with_nulls });
             probe_keys.push(self.compiler().value(equal.left)?);
             build_keys.push(self.compiler().value(equal.right)?);
         }
@@ -677,7 +677,6 @@ impl Planner<'_, '_> {
         let probe_slots = positions(probe.produced.intersection(need).copied());
         let probe_saved = positions(probe.produced.intersection(&inside).copied());
         let ordered = kind != JoinKind::Full && !probe.order.is_empty();
-        let integer_key = matches!(&key_columns[..], [key] if key.column.ty.is_integer() && !key.with_nulls);
         let null_aware = kind == JoinKind::NotIn;
         let kind = if null_aware { JoinKind::Anti } else { kind };
         let mut produced = probe.produced;
@@ -690,13 +689,12 @@ impl Planner<'_, '_> {
             build: Arc::new(build.node),
             probe_keys,
             build_keys,
-            key_columns,
+            keys: HashKeys::new(parts),
             residual: self.pred(&rest)?,
             build_slots,
             probe_slots,
             probe_saved,
             ordered,
-            integer_key,
             null_aware,
             shown,
         };

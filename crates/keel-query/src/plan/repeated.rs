@@ -8,7 +8,7 @@ use super::physical::positions;
 use super::shown::{Part, Shown};
 use crate::bind::rel::{Get, Hints, SlotSet};
 use crate::errors::Result;
-use crate::exec::node::{HashKey, IndexSpoolNode, Node, Op};
+use crate::exec::node::{HashKey, HashKeys, IndexSpoolNode, Node, Op};
 use crate::expr::Expr;
 use keel_types::key::KeyColumn;
 use std::sync::Arc;
@@ -153,26 +153,24 @@ impl Planner<'_, '_> {
         let path = self.best_path(&request);
         let fill = self.access(get, &path, own, &inside)?;
         self.strike_out(from..self.decided());
-        let (mut sought, mut columns, mut key_columns) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sought, mut columns, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         for e in equals {
             let column = &get.table.columns[e.column];
             sought.push(self.compiler().value(&e.sought)?);
             let own = self.binder.read(get.slot(e.column));
             columns.push(self.compiler().value(&own)?);
             let column = KeyColumn::ascending(column.ty, column.collation);
-            key_columns.push(HashKey { column, with_nulls: false });
+            parts.push(HashKey { column, with_nulls: false });
         }
-        let integers = |e: &Equal| e.sought.ty.is_integer() && get.table.columns[e.column].ty.is_integer();
         let seek = equals.iter().map(|e| self.seek_key(get, &e.whole)).collect();
         let (rows, cost) = (scan.rows, scan.cost);
         let node = IndexSpoolNode {
             bytes: (fill.cost * ROW_BYTES) as u64,
             scan: Arc::new(scan),
             fill: Arc::new(fill),
-            integer_key: matches!(&equals[..], [one] if integers(one)),
             sought,
             own: columns,
-            key_columns,
+            keys: HashKeys::new(parts),
             residual: self.pred(rest)?,
             slots: positions(kept),
             shown: Shown::of("Index Spool", "Eager Spool", vec![Part::Seek(seek)]),

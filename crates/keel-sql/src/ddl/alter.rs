@@ -481,28 +481,6 @@ impl Runner<'_> {
         self.forget_properties(&entry, crate::catalog::property_class::OBJECT, major, minor)
     }
 
-    /// Errors: 10785 and 1750 for a table that is not memory-optimized, 3701 for an index that it does not have.
-    fn drop_index_of(&mut self, table: &TableDef, item: &ast::AlterTableDrop) -> Result<()> {
-        self.memory_optimized_only(table, "DROP")?;
-        let is = |i: &keel_query::catalog::IndexDef| {
-            i.constraint_id == 0 && !i.name.is_empty() && fold(&i.name) == fold(&item.name.text)
-        };
-        match table.indexes.iter().position(is) {
-            Some(at) => self.remove_index(table, at, &item.options),
-            None if item.if_exists => Ok(()),
-            None => Err(errors::no_index_to_drop(&item.name.text)),
-        }
-    }
-
-    /// Errors 10785 and 1750 when ALTER TABLE … ADD or DROP INDEX names another kind of table.
-    fn memory_optimized_only(&self, table: &TableDef, word: &str) -> Result<()> {
-        if table.memory_optimized.is_some() {
-            return Ok(());
-        }
-        self.info.say(errors::memory_optimized_only(word));
-        Err(errors::constraint_not_created())
-    }
-
     fn drop_constraint(&mut self, table: &TableDef, item: &ast::AlterTableDrop) -> Result<()> {
         let name = fold(&item.name.text);
         let mut new = table.clone();

@@ -220,15 +220,15 @@ impl Runner<'_> {
             }
             AlterDatabaseAction::ModifyName(name) => {
                 self.not_a_member(&entry.name(), |d| hadr::errors::rename_refused(d))?;
-                let file_name = entry.file_name().to_string();
                 match entry.restoring() {
                     Restoring::No => {
-                        self.info.engine.rename_database(&entry, &name.text)?;
-                        // Its files keep their logical names.
+                        // Its files keep their logical names, whatever comes between the two.
+                        let file_name = entry.file_name().to_string();
                         entry.change_settings(|settings| {
                             settings.file_name.get_or_insert(file_name);
                             Ok(())
                         })?;
+                        self.info.engine.rename_database(&entry, &name.text)?;
                     }
                     Restoring::Closed => return Err(errors::restoring(entry.name())),
                     Restoring::Standby => return Err(errors::warm_standby(entry.name())),

@@ -1,7 +1,7 @@
 //! Databases that come, go and change their role with availability groups.
 
 use super::server::{adopt_place, store_database, stored_databases};
-use super::{DatabaseEntry, Engine, FIRST_USER_DATABASE, MASTER, Restoring};
+use super::{DatabaseEntry, Engine, FIRST_USER_DATABASE, Restoring};
 use crate::errors;
 use crate::map::db_error;
 use keel_base::DatabaseId;
@@ -107,7 +107,7 @@ impl Engine {
         let directory = self.stored_directory(store.dir());
         let entry = DatabaseEntry::load(id, name, store)?;
         let stored = super::StoredDatabase::new(id.0, name, directory);
-        adopt_place(&self.database_by_id(MASTER).expect("master is always open"), &stored)?;
+        adopt_place(&self.master(), &stored)?;
         self.add(&entry);
         self.release_place(id);
         self.encrypt_work();
@@ -125,7 +125,7 @@ impl Engine {
         if to == Restoring::Standby {
             show(entry).map_err(|e| db_error(e, &entry.name()))?;
         }
-        let master = self.database_by_id(MASTER).expect("master is always open");
+        let master = self.master();
         if let Some(stored) = stored_databases(&master)?.into_iter().find(|d| d.id == entry.id.0) {
             let (restoring, standby) = (to == Restoring::Closed, to == Restoring::Standby);
             store_database(&master, &super::StoredDatabase { restoring, standby, ..stored })?;

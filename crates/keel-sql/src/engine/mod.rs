@@ -568,7 +568,7 @@ impl Engine {
         let entry = self.open_or_create(DatabaseId(id), name, &directory, true, Durability::Durable)?;
         let settings = DatabaseSettings { created: self.now_local(), ..settings };
         entry.put_now(CatalogObject::Settings(Arc::new(settings)))?;
-        let master = self.database_by_id(MASTER).expect("master is always open");
+        let master = self.master();
         server::adopt_place(&master, &StoredDatabase::new(id, name, directory))?;
         self.add(&entry);
         Ok(entry)
@@ -581,7 +581,7 @@ impl Engine {
             return Err(errors::database_exists(name));
         }
         let directory = self.stored_directory(entry.store.dir());
-        let master = self.database_by_id(MASTER).expect("master is always open");
+        let master = self.master();
         server::store_database(&master, &StoredDatabase::new(entry.id.0, name, directory))?;
         let mut databases = self.databases.write();
         databases.by_name.remove(&crate::catalog::fold(&entry.name()));
@@ -604,7 +604,7 @@ impl Engine {
         if !self.is_left_alone(&entry) {
             return Err(errors::database_in_use(name));
         }
-        let master = self.database_by_id(MASTER).expect("master is always open");
+        let master = self.master();
         let directory = self.stored_directory(entry.store.dir());
         server::give_up_database(&master, &server::StoredPlace { id: entry.id.0, directory })?;
         {

@@ -11,7 +11,7 @@
 //! soon as a database in it was ever complete: somebody has detached it, or put it there to attach it.
 
 use super::server::{self, StoredPlace};
-use super::{Engine, MASTER, StoredDatabase};
+use super::{Engine, StoredDatabase};
 use keel_types::error::Result;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ impl Engine {
     }
 
     fn sweep_places(&self, databases: &[StoredDatabase]) -> Result<()> {
-        let master = self.database_by_id(MASTER).expect("master is always open");
+        let master = self.master();
         for place in server::stored_places(&master)? {
             let dir = self.options.data_dir.join(&place.directory);
             let is_left = databases.iter().all(|database| database.directory != place.directory)
@@ -73,7 +73,7 @@ impl Engine {
     /// Says in master that a directory is nobody's, before anything is in it.
     pub(super) fn note_place(&self, id: u32, directory: &str) -> Result<()> {
         let place = StoredPlace { id, directory: directory.to_owned() };
-        server::store_place(&self.database_by_id(MASTER).expect("master is always open"), &place)
+        server::store_place(&self.master(), &place)
     }
 
     /// Removes the files of a database that master has given up, and then says that they are gone. Files that cannot be removed are only
@@ -91,7 +91,7 @@ impl Engine {
 
     /// What was at a place is gone. That it is forgotten later is no harm.
     pub(super) fn forget_place(&self, id: u32) {
-        let _ = server::forget_place(&self.database_by_id(MASTER).expect("master is always open"), id);
+        let _ = server::forget_place(&self.master(), id);
     }
 }
 

@@ -21,7 +21,7 @@ pub fn classifier_is(engine: &Engine, database: DatabaseId, function: ObjectId) 
 
 /// The function of that name in master, if it can classify. Errors 10903, 10904 and 10907.
 pub(crate) fn find_classifier(info: &Info, name: &ast::ObjectName) -> Result<ObjectId> {
-    let master = info.engine.database_by_id(MASTER).expect("master is always open");
+    let master = info.engine.master();
     let picture = info.picture(&master);
     let schema = name.schema.as_ref().map_or("dbo", |s| s.text.as_str());
     let schema_id = picture.schema_id(schema).ok_or_else(|| errors::no_classifier_schema(schema))?;

@@ -157,8 +157,10 @@ impl Runner<'_> {
         let found = store::subscriptions(&mut txn);
         txn.rollback();
         let found = found.map_err(|e| txn_error(e, &entry.name(), 0))?;
-        // It stays as long as somebody is in it.
-        if found.is_empty() || !self.info.engine.is_left_alone(entry) {
+        // It stays as long as somebody is in it, or a snapshot is of it.
+        let engine = &self.info.engine;
+        let goes = engine.is_left_alone(entry) && engine.has_no_snapshots(entry.id, "drop").is_ok();
+        if found.is_empty() || !goes {
             return Ok(());
         }
         for (key, s) in found {
