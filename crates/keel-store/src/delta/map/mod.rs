@@ -10,7 +10,8 @@
 //!   meet keys that it was not made for.
 //! * **Searches ahead** ([`Search`]) are descents that take turns. What they find is a hint, which insertion validates as it
 //!   would a descent of its own.
-//! * **Walking** goes leaf by leaf, each found by a descent to the separator met beside the last one.
+//! * **Walking** goes leaf by leaf, each found by a descent to the separator met beside the last one. What is before that separator is
+//!   done with, also where the next leaf, which may be the last one again, has grown by it.
 //!
 //! Entries, separators and nodes that leave the tree go to the epoch collector.
 
@@ -51,6 +52,16 @@ enum Fence<'g> {
     End,
 }
 
+/// Where the rest of a range is, when a leaf has been read.
+enum Rest<'g> {
+    /// The range ends in the leaf.
+    Nothing,
+    /// In the leaf, of which no more was wanted.
+    InLeaf,
+    /// From this separator on.
+    Behind(&'g [u8]),
+}
+
 /// Where a walk looks for its next leaf.
 #[derive(Clone, Copy)]
 enum Seek<'k> {
@@ -60,6 +71,18 @@ enum Seek<'k> {
     To(&'k [u8]),
     /// The leaf of the keys just below `key`.
     Before(&'k [u8]),
+}
+
+impl<'k> Seek<'k> {
+    /// Where the range begins in walking order.
+    fn first(lower: Bound<&'k [u8]>, upper: Bound<&'k [u8]>, reverse: bool) -> Seek<'k> {
+        match if reverse { upper } else { lower } {
+            Bound::Unbounded if reverse => Seek::Last,
+            Bound::Unbounded => Seek::First,
+            Bound::Excluded(key) if reverse => Seek::Before(key),
+            Bound::Included(key) | Bound::Excluded(key) => Seek::To(key),
+        }
+    }
 }
 
 impl Map {
@@ -214,43 +237,55 @@ impl Map {
         out: &mut Vec<&'g Entry>,
         guard: &'g Guard,
     ) -> bool {
-        let mut seek = match if reverse { upper } else { lower } {
-            Bound::Unbounded if reverse => Seek::Last,
-            Bound::Unbounded => Seek::First,
-            Bound::Excluded(key) if reverse => Seek::Before(key),
-            Bound::Included(key) | Bound::Excluded(key) => Seek::To(key),
-        };
-        let start = out.len();
+        let mut range = (lower, upper);
+        let full = out.len() + max;
         loop {
-            let before = out.len();
-            let Ok((more, fence)) =
-                self.try_collect(seek, (lower, upper), reverse, max - (before - start), out, guard)
-            else {
-                out.truncate(before);
-                continue;
-            };
-            if out.len() - start == max || !more {
+            let more = self.next_leaf(&mut range, reverse, full - out.len(), out, guard);
+            if out.len() == full || !more {
                 return more;
             }
-            seek = match fence {
-                Fence::At(key) if reverse => Seek::Before(key),
-                Fence::At(key) => Seek::To(key),
-                Fence::End => return false,
-            };
         }
     }
 
-    /// Takes what one leaf has of the range. False when the range ends in it; else the fence to go on from.
+    /// Takes what the first leaf of the range has of it, at most `max`. True when there may be more: behind that leaf, where the range
+    /// begins from then on, or in it.
+    ///
+    /// It is not enough to look for the next leaf there: the one just read may have been given the keys of an empty one beside it by
+    /// then, so that the walk comes to it again.
+    fn next_leaf<'k, 'g: 'k>(
+        &self,
+        range: &mut (Bound<&'k [u8]>, Bound<&'k [u8]>),
+        reverse: bool,
+        max: usize,
+        out: &mut Vec<&'g Entry>,
+        guard: &'g Guard,
+    ) -> bool {
+        let before = out.len();
+        let rest = loop {
+            match self.try_collect(*range, reverse, max, out, guard) {
+                Ok(rest) => break rest,
+                Err(Restart) => out.truncate(before),
+            }
+        };
+        match rest {
+            Rest::Behind(fence) if reverse => range.1 = Bound::Excluded(fence),
+            Rest::Behind(fence) => range.0 = Bound::Included(fence),
+            Rest::InLeaf => {}
+            Rest::Nothing => return false,
+        }
+        true
+    }
+
+    /// Takes what the first leaf of the range has of it, and tells where the rest of the range is.
     fn try_collect<'g>(
         &self,
-        seek: Seek<'_>,
         (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
         reverse: bool,
         max: usize,
         out: &mut Vec<&'g Entry>,
         guard: &'g Guard,
-    ) -> Attempt<(bool, Fence<'g>)> {
-        let (leaf, version, fence) = self.find_leaf(seek, reverse, guard)?;
+    ) -> Attempt<Rest<'g>> {
+        let (leaf, version, fence) = self.find_leaf(Seek::first(lower, upper, reverse), reverse, guard)?;
         let count = leaf.count();
         let first = match lower {
             Bound::Unbounded => 0,
@@ -274,7 +309,11 @@ impl Map {
         leaf.validate(version)?;
         // The range ends here when the leaf holds keys past its far end.
         let ends_here = if reverse { first > 0 } else { end < count };
-        Ok((in_range > max || !ends_here, fence))
+        Ok(match fence {
+            _ if in_range > max => Rest::InLeaf,
+            Fence::At(key) if !ends_here => Rest::Behind(key),
+            _ => Rest::Nothing,
+        })
     }
 
     /// A leaf, its version, and the separator beside it in walking order.

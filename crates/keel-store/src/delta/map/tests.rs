@@ -131,6 +131,27 @@ fn an_emptied_map_gives_its_nodes_back() {
     }
 }
 
+/// Between two leaves of a walk everything ahead of it goes, and the leaf just read is given the range of those.
+#[test]
+fn a_walk_does_not_come_back_to_a_leaf_that_has_grown() {
+    for reverse in [false, true] {
+        let map = Map::new();
+        let guard = epoch::pin();
+        for key in 0..1000u32 {
+            map.get_or_insert(&key.to_be_bytes(), Place::Unknown, &guard);
+        }
+        let (mut range, mut out) = ((Bound::Unbounded, Bound::Unbounded), Vec::new());
+        assert!(map.next_leaf(&mut range, reverse, usize::MAX, &mut out, &guard));
+        let last = out.last().unwrap().key().to_vec();
+        let ahead = |key: &[u8]| if reverse { key < &last[..] } else { key > &last[..] };
+        map.sweep(&mut |entry, _| ahead(entry.key()));
+        while map.next_leaf(&mut range, reverse, usize::MAX, &mut out, &guard) {}
+        let keys: Vec<_> = out.iter().map(|entry| entry.key()).collect();
+        assert!(keys.is_sorted_by(|a, b| if reverse { a > b } else { a < b }), "{keys:?}");
+        assert_eq!(keys.len(), map.len());
+    }
+}
+
 /// Each thread owns the keys of its residue: what it has inserted and not swept must be found, by itself at any time
 /// and by walks of the others.
 #[test]
