@@ -1,5 +1,6 @@
 //! Threads move money between accounts under row locks while others add it up under snapshots, checkpoints run, and
-//! accounts are closed and opened again. Every snapshot must show the same total, and the newest state at the end too.
+//! accounts are closed and opened again. Every snapshot must show the same total, and the newest state at the end too; by
+//! the index over balances as well, whose keys move with every transfer, so that whole leaves of it come and go.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,11 +25,20 @@ const DB: DatabaseId = DatabaseId(5);
 const ACCOUNTS: TreeId = TreeId(3);
 /// Grows with every transfer, one key per transfer, so that leaves are made and evicted all the time.
 const HISTORY: TreeId = TreeId(4);
-const NUMBER: u32 = 40;
+/// An index: balance and account, without a row.
+const BALANCES: TreeId = TreeId(5);
+const NUMBER: u32 = 300;
 const START: i64 = 1000;
 
 fn key(account: u32) -> [u8; 12] {
     let mut key = [0xAB; 12];
+    key[8..].copy_from_slice(&account.to_be_bytes());
+    key
+}
+
+fn balance_key(balance: i64, account: u32) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..8].copy_from_slice(&balance.to_be_bytes());
     key[8..].copy_from_slice(&account.to_be_bytes());
     key
 }
@@ -83,6 +93,7 @@ impl Bank {
         let mut set = bank.begin();
         for account in 0..NUMBER {
             bank.store.insert(&mut set, ACCOUNTS, &key(account), &row(START)).unwrap();
+            bank.store.insert(&mut set, BALANCES, &balance_key(START, account), &[]).unwrap();
         }
         bank.commit(set, None);
         // The opening balances are hardened before anyone reads.
@@ -136,21 +147,14 @@ impl Bank {
             latest.row.map_or(0, |row| balance(&row))
         };
         let amount = (next(300) as i64).min(read(&set, from));
-        let write = |set: &mut WriteSet, account, balance| {
-            let outcome = match balance {
-                0 => self.store.delete(set, ACCOUNTS, &key(account)),
-                _ => self.store.put(set, ACCOUNTS, &key(account), &row(balance)),
-            };
-            outcome.unwrap();
-        };
         let balances = (read(&set, from), read(&set, to));
         if next(5) == 0 {
-            write(&mut set, from, 77);
-            write(&mut set, to, 78);
+            self.write(&mut set, from, balances.0, 77);
+            self.write(&mut set, to, balances.1, 78);
             set.rollback_to(mark);
         }
-        write(&mut set, from, balances.0 - amount);
-        write(&mut set, to, balances.1 + amount);
+        self.write(&mut set, from, balances.0, balances.0 - amount);
+        self.write(&mut set, to, balances.1, balances.1 + amount);
         let id = self.transactions.fetch_add(1, Ordering::Relaxed);
         self.store.insert(&mut set, HISTORY, &id.to_be_bytes(), &row(amount)).unwrap();
         if next(10) == 0 {
@@ -160,6 +164,18 @@ impl Bank {
             self.commit(set, Some(owner));
         }
         Ok(())
+    }
+
+    fn write(&self, set: &mut WriteSet, account: u32, before: i64, after: i64) {
+        if before != 0 {
+            self.store.delete(set, BALANCES, &balance_key(before, account)).unwrap();
+        }
+        if after != 0 {
+            self.store.put(set, BALANCES, &balance_key(after, account), &[]).unwrap();
+            self.store.put(set, ACCOUNTS, &key(account), &row(after)).unwrap();
+        } else {
+            self.store.delete(set, ACCOUNTS, &key(account)).unwrap();
+        }
     }
 
     fn writer(&self, session: u64, transfers: u32) {
@@ -195,12 +211,25 @@ impl Bank {
         total
     }
 
+    /// The same by the index.
+    fn total_by_index(&self, mode: ReadMode<'_>, direction: Direction) -> i64 {
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let mut cursor = self.store.scan(mode, None, BALANCES, all, direction);
+        let mut total = 0;
+        while cursor.advance().unwrap() {
+            total += i64::from_be_bytes(cursor.key()[..8].try_into().unwrap());
+        }
+        total
+    }
+
     fn reader(&self, direction: Direction, sums: &AtomicUsize) {
         let _failing = Failing(self);
         let mut old = self.store.snapshot(Lsn::ZERO);
         while !self.stop.load(Ordering::Relaxed) {
             let snapshot = self.store.snapshot(Lsn::ZERO);
             assert_eq!(self.total(ReadMode::Snapshot(&snapshot), direction), i64::from(NUMBER) * START);
+            let by_index = self.total_by_index(ReadMode::Snapshot(&snapshot), direction);
+            assert_eq!(by_index, i64::from(NUMBER) * START);
             let by_key = |account| self.store.get(&snapshot, None, ACCOUNTS, &key(account)).unwrap();
             let total: i64 = (0..NUMBER).filter_map(by_key).map(|row| balance(&row)).sum();
             assert_eq!(total, i64::from(NUMBER) * START);
@@ -238,6 +267,7 @@ fn money_is_neither_made_nor_lost() {
         written.into_iter().for_each(|outcome| outcome.unwrap());
     });
     assert_eq!(bank.total(ReadMode::Latest, Direction::Forward), i64::from(NUMBER) * START);
+    assert_eq!(bank.total_by_index(ReadMode::Latest, Direction::Reverse), i64::from(NUMBER) * START);
     bank.store.advance_stable(Lsn(*bank.log.lock()));
     bank.store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap();
     assert_eq!(bank.store.delta_keys(), 0);
