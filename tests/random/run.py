@@ -1,4 +1,4 @@
-"""Random queries against a server and PostgreSQL: see run.sh."""
+"""Random queries and changes against a server and PostgreSQL: see run.sh."""
 
 import argparse
 import collections
@@ -12,6 +12,7 @@ import time
 import psycopg
 import pymssql
 
+from changes import Changes
 from statements import Generator
 from tree import CASTS, shrink
 
@@ -98,7 +99,7 @@ class Tables:
 
     def __init__(self, seed, server, postgres):
         self.r, self.server, self.postgres = random.Random(seed), server, postgres
-        self.script, self.tables = [], []
+        self.script, self.tables, self.indexed = [], [], []
         postgres.answer("drop schema public cascade")
         postgres.answer("create schema public")
         server.database = "master"
@@ -110,6 +111,7 @@ class Tables:
         server.connect()
         for i in range(self.r.randint(3, 5)):
             self.table(f"t{i}")
+        self.targets = list(self.tables)
         for i in range(self.r.randint(0, 3)):
             self.view(f"v{i}", Generator(seed * 7 + i, self.tables))
 
@@ -161,6 +163,7 @@ class Tables:
             included = f" include ({r.choice(others)})" if others and r.random() < 0.4 else ""
             which = " where " + r.choice(["a is not null", "a > 2", "id > 3", "a in (1, 2, 3)", "a = 1 and id > 2"]) if r.random() < 0.25 else ""
             unique = "unique " if "id" in keys and r.random() < 0.5 else ""
+            self.indexed += [] if which else [(name, f"i{i}")]
             self.ours(f"create {unique}index i{i} on {name} ({', '.join(k + r.choice(['', '', ' desc']) for k in keys)}){included}{which}")
 
     def literal(self, type):
@@ -196,6 +199,10 @@ class Trial:
         self.query = generator.statement(generator.r.choice([2, 3, 3, 4]), generator.r.choice([1, 3, 5, 8]))
         self.parameters = generator.chance(0.3)
 
+    def shown(self, query):
+        """The text as the script has it."""
+        return self.text(query)
+
     def text(self, query):
         return as_parameters(query) if self.parameters else query.text()
 
@@ -212,13 +219,51 @@ class Trial:
             return None
         small = self.query if wrong == TIMES_OUT else shrink(self.query, lambda q: self.wrong(q) == wrong)
         server, postgres = self.tables.server, self.tables.postgres
-        script = "\ngo\n".join([*self.tables.script, self.text(small)])
+        script = "\ngo\n".join([*self.tables.script, self.shown(small)])
         path = f"random-{self.name.replace('/', '-')}.sql"
         with open(path, "w", encoding="utf-8") as file:
             file.write(script + "\n")
         print(f"{self.name}: {wrong}; the whole script is in {path}\n  {self.text(small)}\n  {small.pg_text()}")
         print(f"  ours   {str(server.answer(self.text(small)))[:400]}\n  theirs {str(postgres.answer(small.pg_text()))[:400]}", flush=True)
         return wrong
+
+
+class TrialOfChanges(Trial):
+    """One change, by literals or by parameters, in a transaction that is rolled back: what it gives, and what all reads of the tables give then and afterwards."""
+
+    def __init__(self, seed, number, tables):
+        generator = Changes(seed * 200_003 + number, tables.tables, tables.targets)
+        self.tables, self.name = tables, f"{seed}/c{number}"
+        self.query = generator.change(generator.r.choice([1, 2, 3]), generator.r.choice([0, 1, 3]))
+        self.parameters = generator.chance(0.3)
+
+    def shown(self, query):
+        reads = [f"select * from {name}" for name, _ in self.tables.targets]
+        return "\n".join(["begin transaction", self.text(query), *reads, "rollback"])
+
+    def wrong(self, query):
+        server, postgres = self.tables.server, self.tables.postgres
+        postgres.answer("begin")
+        theirs = postgres.answer(query.pg_text())
+        if isinstance(theirs, str):
+            postgres.answer("rollback")
+            return None
+        server.answer("begin transaction")
+        wrong = difference(server.answer(self.text(query)), theirs, False) or self.contents("the change")
+        server.answer("if @@trancount > 0 rollback")
+        postgres.answer("rollback")
+        return wrong or self.contents("the rollback")
+
+    def contents(self, when):
+        """What is different in the tables, by whatever index they are read."""
+        for name, columns in self.tables.targets:
+            names = ", ".join(c for c, _ in columns)
+            theirs = self.tables.postgres.answer(f"select {names} from {name}")
+            for hint in ["", *(f" with (index({index}))" for table, index in self.tables.indexed if table == name)]:
+                wrong = difference(self.tables.server.answer(f"select {names} from {name}{hint}"), theirs, False)
+                if wrong:
+                    return f"{wrong} in {name}{hint} after {when}"
+        return None
 
 
 def main():
@@ -234,10 +279,11 @@ def main():
         tables = Tables(seed, server, postgres)
         for number in range(120):
             if time.time() < end:
-                count += 1
+                count += 2
                 failures += Trial(seed, number, tables).run() is not None
+                failures += TrialOfChanges(seed, number, tables).run() is not None
         seed += 1
-    print(f"{count} queries, seeds {options.seed} to {seed - 1}: {failures} failures")
+    print(f"{count} queries and changes, seeds {options.seed} to {seed - 1}: {failures} failures")
     sys.exit(failures > 0)
 
 

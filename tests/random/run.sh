@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs random queries on a server it starts and on PostgreSQL 15 or later, and compares what they give: joins, APPLY, subqueries everywhere,
-# groups, windows, set operations, common table expressions, over tables with indexes of all kinds, by literals and by parameters.
+# Runs random queries and changes on a server it starts and on PostgreSQL 15 or later, and compares what they give: joins, APPLY, subqueries everywhere,
+# groups, windows, set operations, common table expressions, over tables with indexes of all kinds, by literals and by parameters; INSERT, UPDATE, DELETE and MERGE
+# with what every index has of them, and after they were rolled back.
 # A query that fails is made small; the script that shows it is written to random-SEED-NUMBER.sql.
 #
 #   POSTGRES=postgresql://user@host/database tests/random/run.sh [--seed N] [--minutes N] [--address HOST:PORT]

@@ -120,8 +120,8 @@ pub struct Transaction {
     locked: LockedRow,
     /// Tables locked, in which modes: so that the statements after the first ask nobody.
     tables: SmallVec<[(u32, LockMode); 8]>,
-    /// Trees of tables that it has for itself: their rows need no locks of their own any more.
-    escalated: Vec<TreeId>,
+    /// Trees of tables that it has locked instead of their rows, with the strongest lock that a row needs no more.
+    escalated: Vec<(TreeId, Mode)>,
     /// Where the base has no rows, of the trees that got rows last.
     gaps: Vec<BaseGap>,
 }
@@ -301,8 +301,7 @@ impl Transaction {
 
     /// Like [`Transaction::scan`], over the newest versions that are committed or own: finds what to update or delete.
     /// Rows that other transactions are changing are waited for. The caller locks each row that qualifies, reads it again
-    /// with [`Transaction::get_latest`] and checks its condition again. Under REPEATABLE READ and SERIALIZABLE every row
-    /// read stays locked for update.
+    /// with [`Transaction::get_latest`] and checks its condition again; for SERIALIZABLE it locks the range before.
     pub fn scan_latest(
         &mut self,
         tree: TreeId,
@@ -310,16 +309,9 @@ impl Transaction {
         upper: Bound<&[u8]>,
         direction: Direction,
     ) -> Result<Cursor, TxnError> {
-        let keep = match self.isolation {
-            Isolation::RepeatableRead | Isolation::Serializable => Some(Mode::U),
-            _ => None,
-        };
-        if self.isolation == Isolation::Serializable {
-            self.lock_interval(tree, (lower, upper), Mode::RangeSS)?;
-        }
         let inner =
             self.db.store().scan(ReadMode::Latest, self.set.as_ref(), tree, (lower, upper), direction);
-        Ok(Cursor { inner, locking: Some(self.locking(tree, keep)) })
+        Ok(Cursor { inner, locking: Some(self.locking(tree, None)) })
     }
 
     fn locking(&self, tree: TreeId, keep: Option<Mode>) -> Locking {
@@ -344,7 +336,7 @@ impl Transaction {
 
     #[inline]
     fn lock_key(&self, tree: TreeId, key: &[u8], mode: Mode) -> Result<(), TxnError> {
-        if self.is_escalated(tree) {
+        if self.is_escalated(tree, mode) {
             return Ok(());
         }
         self.lock_owner().lock(&Resource::Key(self.db.id(), tree, key), mode, self.wait)?;
@@ -565,7 +557,8 @@ impl Transaction {
         }
         if self.writes > 0 {
             // Rows without locks of their own are those that are written by the thousand.
-            let overhead_bytes = if self.escalated.is_empty() { overhead_bytes } else { UNDO_BYTES };
+            let by_thousands = self.escalated.iter().any(|(_, mode)| *mode == Mode::X);
+            let overhead_bytes = if by_thousands { UNDO_BYTES } else { overhead_bytes };
             let bytes = u64::from(WRITES_PER_LOOK) * overhead_bytes;
             self.db.instance().charge(bytes);
             self.charged += bytes;

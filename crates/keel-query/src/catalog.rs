@@ -443,6 +443,14 @@ pub enum LockEscalation {
     Auto,
 }
 
+impl TableDef {
+    /// Whether statements may ask for its lock instead of those of many rows.
+    #[must_use]
+    pub fn escalates_locks(&self) -> bool {
+        self.lock_escalation != LockEscalation::Disable && !self.name.starts_with('@')
+    }
+}
+
 impl LockEscalation {
     /// In the order of the catalog's numbers, with their names.
     pub const ALL: [(LockEscalation, &'static str); 3] = [

@@ -133,6 +133,9 @@ pub(crate) struct Reads {
     pub row_locks: u64,
     pub lock_waits: LockWaits,
     pub lookups: u64,
+    /// How often the table's lock was asked for instead of those of rows, and had.
+    pub escalations_tried: u64,
+    pub escalations: u64,
     /// Helps another execution, whose use it is part of.
     pub helps: bool,
 }
@@ -159,6 +162,8 @@ impl IndexUse {
         }
         let mut part = self.part();
         part.locked(reads.row_locks, reads.lock_waits);
+        part.operations.escalations_tried += reads.escalations_tried;
+        part.operations.escalations += reads.escalations;
         if reads.lookups > 0 {
             if !reads.helps {
                 part.uses.lookups.note(reads.began);

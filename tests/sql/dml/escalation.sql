@@ -138,3 +138,66 @@ commit
 select sum(b) as b from t
 exec escalations
 GO
+GO
+-- Reads that keep their locks ask for it shared: others read on, and change nothing.
+-- session a:
+begin tran
+select count(b) as n from t with (repeatableread) where c <= 12000
+exec locks
+exec escalations
+GO
+-- session b:
+select count(*) as n from t with (repeatableread) where a = 20000
+update t set c = -1 where a = 20000
+GO
+-- session a:
+update t set b = 5 where a = 1
+exec locks
+rollback
+GO
+-- What was changed before stays locked by itself.
+begin tran
+update t set b = 5 where a = 1
+select count(*) as n from t with (holdlock) where a <= 12000
+exec locks
+rollback
+begin tran
+select count(*) as n from t with (holdlock, tablock)
+exec locks
+rollback
+begin tran
+select count(*) as n from generate_series(1, 6000) g inner loop join t with (repeatableread) on t.a = g.value
+exec locks
+rollback
+GO
+-- Rows that are locked for a change: exclusively, and the change needs no more locks.
+set transaction isolation level serializable
+begin tran
+select count(*) as n from t with (updlock) where a <= 6000
+exec locks
+update t set b = 6 where a = 2
+exec locks
+rollback
+set transaction isolation level read committed
+GO
+-- Who changes another row is in the way.
+-- session b:
+begin tran
+update t set c = -1 where a = 20000
+GO
+-- session a:
+begin tran
+select count(*) as n from t with (repeatableread) where a <= 12000
+exec locks
+exec escalations
+rollback
+GO
+-- session b:
+rollback
+GO
+-- session a:
+alter table t set (lock_escalation = disable)
+begin tran
+select count(*) as n from t with (repeatableread) where a <= 12000
+exec locks
+rollback

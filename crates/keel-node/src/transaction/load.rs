@@ -7,7 +7,7 @@
 use super::{LockMode, Record, Transaction, TxnError, UNDO_BYTES, Wait, WriteSet};
 use crate::read::wait_for;
 use keel_base::TreeId;
-use keel_store::lock::Resource;
+use keel_store::lock::{Mode, Resource};
 use keel_store::{BaseGap, StoreError};
 use smallvec::SmallVec;
 
@@ -33,27 +33,39 @@ impl Transaction {
         }
     }
 
-    /// Locks a table exclusively to the end of the transaction if nobody else is in it; false otherwise. The locks of rows in its trees
-    /// are given back then, and no more are taken: whoever locks a row has announced that for the table before.
-    pub fn escalate(&mut self, object: u32, trees: &[TreeId]) -> Result<bool, TxnError> {
-        if !self.try_lock_table(object, LockMode::Exclusive)? {
+    /// Locks a table to the end of the transaction, exclusively or shared, if nobody else is in the way; false otherwise. The locks of rows
+    /// in its trees that it stands for are given back then, and no more are taken: whoever locks a row has announced that for the table
+    /// before.
+    pub fn escalate(&mut self, object: u32, trees: &[TreeId], mode: LockMode) -> Result<bool, TxnError> {
+        if !self.try_lock_table(object, mode)? {
             return Ok(false);
         }
-        self.announce()?;
-        let new = |tree: &TreeId| !self.escalated.contains(tree);
+        if mode == LockMode::Exclusive {
+            self.announce()?;
+        }
+        let mode = mode.into();
+        let new = |tree: &TreeId| !self.is_escalated(*tree, mode);
         let trees: SmallVec<[TreeId; 4]> = trees.iter().copied().filter(new).collect();
         if !trees.is_empty() {
-            self.lock_owner().release_keys(self.db.id(), &trees);
-            self.escalated.extend(trees);
+            self.lock_owner().release_keys(self.db.id(), &trees, mode);
+            self.escalated.extend(trees.into_iter().map(|tree| (tree, mode)));
         }
         Ok(true)
     }
 
-    /// Whether the rows of a tree are its own by the lock of their table, so that it takes none of theirs.
+    /// Whether the lock of the table stands for locks in this mode of the rows of a tree.
+    #[inline]
+    pub(super) fn is_escalated(&self, tree: TreeId, mode: Mode) -> bool {
+        self.escalated
+            .iter()
+            .any(|(escalated, most)| *escalated == tree && (*most == Mode::X || *most == mode))
+    }
+
+    /// Whether a row of a tree is locked by itself in this mode, and not with its table.
     #[inline]
     #[must_use]
-    pub fn is_escalated(&self, tree: TreeId) -> bool {
-        !self.escalated.is_empty() && self.escalated.contains(&tree)
+    pub fn locks_rows(&self, tree: TreeId, mode: LockMode) -> bool {
+        !self.is_escalated(tree, mode.into())
     }
 
     /// Adds a row; [`TxnError::Duplicate`] when the key exists. The caller has locked the table for bulk update or

@@ -4,8 +4,10 @@
 //! looks at the newest committed rows: a row that seems to qualify is locked, read again and checked again, because it
 //! may have changed while the lock was waited for.
 
+mod escalation;
 mod range;
 
+pub(crate) use escalation::ESCALATION_ROWS;
 pub(crate) use range::range_of;
 
 use super::Operator;
@@ -67,6 +69,8 @@ struct State {
     base_key: Vec<u8>,
     /// What it did since it was opened first.
     reads: Reads,
+    /// At so many locks of rows the table's is asked for.
+    asks_at: u64,
 }
 
 impl AccessOp {
@@ -83,6 +87,7 @@ impl AccessOp {
             key: Vec::new(),
             base_key: Vec::new(),
             reads: Reads::default(),
+            asks_at: ESCALATION_ROWS,
         };
         AccessOp { node, state }
     }
@@ -344,7 +349,10 @@ impl State {
             None => true,
         };
         if !keep {
-            unlock_row(node, cx, lookup.tree, &self.base_key)?;
+            // The range is the index's: nothing else keeps others from changing the row into one that qualifies.
+            if !Self::serializable(node, cx) {
+                unlock_row(node, cx, lookup.tree, &self.base_key)?;
+            }
             return Ok(false);
         }
         expose(node, cx, &self.base_key, base);
@@ -400,7 +408,7 @@ fn lock_row(
     if locks_table_alone(node) {
         return Ok(true);
     }
-    reads.row_locks += u64::from(!txn.is_escalated(tree));
+    reads.row_locks += u64::from(txn.locks_rows(tree, mode));
     if node.skip_locked {
         return txn.try_lock_row(tree, key, mode);
     }
@@ -416,7 +424,12 @@ fn lock_row(
 
 /// Whether rows that are only read need no locks beside the table's, under which nobody changes them.
 fn locks_table_alone(node: &Access) -> bool {
-    node.lock.is_none() && node.table_lock == Some(LockMode::Exclusive)
+    let stands_for_rows = match node.table_lock {
+        Some(LockMode::Exclusive) => true,
+        Some(LockMode::Shared) => !node.decisive,
+        _ => false,
+    };
+    node.lock.is_none() && stands_for_rows
 }
 
 /// Gives the lock of a row back that did not qualify.
@@ -547,6 +560,9 @@ impl AccessOp {
     fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         let Self { node, state } = self;
         let node = &**node;
+        if state.reads.row_locks >= state.asks_at {
+            state.ask_for_table(node, cx)?;
+        }
         if state.point_pending {
             state.point_pending = false;
             return state.point(node, cx);

@@ -208,6 +208,8 @@ pub struct Access {
     pub versioned: bool,
     /// The level of such a hint, where it is not the transaction's.
     pub view: Option<Isolation>,
+    /// Whether the table's lock may be asked for instead of those of many rows.
+    pub escalates: bool,
     /// NOWAIT hint: a lock that others hold is error 1222 at once.
     pub no_wait: bool,
     /// Slot for the clustered key.

@@ -499,6 +499,8 @@ impl Planner<'_, '_> {
                 Hints { committed: true, .. } => Some(Isolation::ReadCommitted),
                 _ => None,
             },
+            // Who changes the rows asks for it by the number of those.
+            escalates: !target && table.escalates_locks(),
             no_wait: h.no_wait,
             base_tree: stored.is_some().then(|| table.clustered().tree),
             uses: self.binder.scope.index_use(table.database, index.tree),

@@ -318,19 +318,21 @@ impl LockOwner {
         }
     }
 
-    /// Releases the locks of single keys of these trees, which the lock of their table stands for from now on. No mark may be out:
-    /// the locks after it would be counted wrongly. Returns how many they were.
-    pub fn release_keys(&self, database: DatabaseId, trees: &[TreeId]) -> usize {
+    /// Releases the locks of single keys of these trees, which the lock of their table stands for from now on: those in this mode or a
+    /// weaker one. No mark may be out: the locks after it would be counted wrongly. Returns how many they were.
+    pub fn release_keys(&self, database: DatabaseId, trees: &[TreeId], most: Mode) -> usize {
         let mut held = self.held.lock();
         let before = held.places.len();
         held.places.retain(|place| {
             let mut shard = self.manager.shards[place.shard as usize].lock();
-            let is_key =
-                shard.heads_at(place.head).is_some_and(|head| head.resource.is_key_of(database, trees));
-            if is_key {
+            let goes = shard.heads_at(place.head).is_some_and(|head| {
+                head.resource.is_key_of(database, trees)
+                    && head.held_by(&self.shared).is_some_and(|mode| most.covers(mode))
+            });
+            if goes {
                 shard.release(place.head, &self.shared);
             }
-            !is_key
+            !goes
         });
         let released = before - held.places.len();
         held.places.shrink_to(PLACES_FIRST);

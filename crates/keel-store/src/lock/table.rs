@@ -84,6 +84,11 @@ impl Head {
         self.granted.iter_mut().find(|grant| Arc::ptr_eq(&grant.owner, owner))
     }
 
+    /// The mode in which an owner holds it; of key ranges one of its modes.
+    pub(super) fn held_by(&self, owner: &Arc<OwnerShared>) -> Option<Mode> {
+        self.granted.iter().find(|grant| Arc::ptr_eq(&grant.owner, owner)).map(|grant| grant.mode)
+    }
+
     /// Grants of others that stand in the way.
     pub(super) fn blocking_grants<'h>(
         &'h self,

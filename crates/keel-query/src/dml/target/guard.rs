@@ -1,15 +1,13 @@
 //! What keeps others from the rows that a statement changes: locks of their own, and from some thousand rows on the table's.
 
 use super::RowBuffers;
-use crate::catalog::{LockEscalation, TableDef};
+use crate::catalog::TableDef;
 use crate::errors::Result;
+use crate::exec::access::ESCALATION_ROWS;
 use crate::exec::cx::Cx;
 use keel_base::TreeId;
-use keel_node::{Loading, Transaction, TxnError};
+use keel_node::{Loading, LockMode, Transaction, TxnError};
 use smallvec::SmallVec;
-
-/// Rows with locks of their own after which the table's lock is asked for instead; the product's threshold.
-const ESCALATION_ROWS: u64 = 5_000;
 
 /// What keeps others from a row while it is added.
 #[derive(Default)]
@@ -56,13 +54,13 @@ impl RowBuffers {
 
     #[cold]
     fn ask_for_table(&mut self, table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
-        let never = table.lock_escalation == LockEscalation::Disable || table.name.starts_with('@');
-        if never || !matches!(self.guard, Guard::Row) || !cx.session.escalates_locks() {
+        let allowed = table.escalates_locks() && cx.session.escalates_locks();
+        if !allowed || !matches!(self.guard, Guard::Row) {
             return Ok(());
         }
         let trees: SmallVec<[TreeId; 4]> = table.indexes.iter().map(|index| index.tree).collect();
         self.sums.escalations_tried += 1;
-        let alone = cx.txn(table.database)?.escalate(table.object_id as u32, &trees);
+        let alone = cx.txn(table.database)?.escalate(table.object_id as u32, &trees, LockMode::Exclusive);
         if alone.map_err(|e| cx.storage_error(&e))? {
             self.sums.escalations += 1;
             self.guard = Guard::Table(Vec::new());
