@@ -619,7 +619,7 @@ impl World {
 
     // ---- judging ----------------------------------------------------------------------------------------------------
 
-    fn commits_of(&mut self, i: usize, database: usize) -> Vec<Commit> {
+    pub(crate) fn commits_of(&mut self, i: usize, database: usize) -> Vec<Commit> {
         let Some(engine) = self.instances[i].engines.get_mut(&database) else { return Vec::new() };
         match engine.content.commits() {
             Ok(rows) => rows.iter().copied().collect(),
@@ -669,6 +669,12 @@ impl World {
                     "instance {i} begins epoch {} of database {database} without commit {} at {}",
                     epoch.0, lost.number, lost.end
                 ));
+            }
+            let held = self.instances[i].held.get(&database).map_or(&[][..], Vec::as_slice);
+            if let Some(lost) = held.iter().find(|commit| have.binary_search(commit).is_err()) {
+                let what = format!("without commit {}, which was on its disk of before", lost.number);
+                self.check
+                    .fail(format!("instance {i} begins epoch {} of database {database} {what}", epoch.0));
             }
         }
     }

@@ -71,6 +71,7 @@ impl World {
     /// What a database was in the group counts no more; it will be another one there.
     pub(crate) fn forget_membership(&mut self, index: usize) {
         self.check.database_left(index);
+        self.instances.iter_mut().for_each(|instance| drop(instance.held.remove(&index)));
         let generation = self.check.generations.get(&index).copied().unwrap_or(0);
         self.database_ids[index] = database_id(index, generation);
     }
@@ -489,6 +490,7 @@ impl World {
         engine.lags = engine.lags.map(|lsn| lsn.min(at));
         match engine.content.cut(at) {
             Ok(()) => {
+                self.instances[i].held.remove(&index_of(database));
                 self.answer_in_order(i, Worker::Copies, (MS, 10 * MS), Event::LogCut { database, session });
                 self.look(i, index_of(database));
             }
@@ -571,6 +573,7 @@ impl World {
             return;
         }
         self.instances[i].expecting.remove(&database);
+        self.instances[i].held.remove(&index);
         self.instances[i].engines.remove(&index);
         let ground = self.instances[i].ground();
         // Chances of its own: worlds without real databases are the same.

@@ -46,6 +46,9 @@
 //! copies of databases are taken out of their group (SET HADR OFF) and joined again.
 //! The seeding of a real database may be broken off anywhere, and what is there gone on with, from whatever picture comes next.
 //!
+//! Disks of before come back, also where a quorum is forced on them: what was on them is there. One thing is more than is survived, and ends
+//! the world: a disk of before that says that its instance has the only vote, where nobody is connected who could tell it more.
+//!
 //! ## Running it
 //! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many (`--cluster`: clusters; `--external`: those with a manager; `--pair`: pairs of groups; `--engine real`:
 //! real databases); a failing one is shrunk and printed as a script,
