@@ -154,6 +154,8 @@ pub(crate) struct World {
     pub(crate) agreed: [Option<keel_cluster::GroupConfig>; 2],
     /// The witness was asked for last at.
     pub(crate) witness_asked: Micros,
+    /// It was removed from the cluster by hand, and is not asked for.
+    pub(crate) witness_dismissed: bool,
     /// What goes between the sides takes so much more.
     pub(crate) far: Micros,
     /// The turn of the roles between the sides, since when nobody has had them, and what operators made of it.
@@ -202,6 +204,7 @@ impl World {
             votes: String::new(),
             agreed: [None, None],
             witness_asked: 0,
+            witness_dismissed: false,
             far: 0,
             vacancy: crate::pair::Vacancy::default(),
             manager: crate::manager::Manager::default(),
