@@ -559,7 +559,11 @@ impl World {
         let best = self.members_of(side).filter_map(|i| known(self, i)).max();
         let Some((_, ready, i)) = best else { return false };
         let given_up = self.status(i).is_some_and(|s| s.config.primary.is_none());
-        let by_hand = |r: &Replica| self.plan.cluster && r.options.failover_mode == FailoverMode::Manual;
+        // Nor does a manager promote who is asynchronous, be it the last primary.
+        let by_hand = |r: &Replica| match self.plan.external {
+            true => !r.is_synchronous(),
+            false => self.plan.cluster && r.options.failover_mode == FailoverMode::Manual,
+        };
         let by_hand = self.status(i).is_some_and(|s| s.config.replicas.iter().any(by_hand));
         if self.plan.cluster && !given_up && !by_hand && !self.plan.force {
             // A cluster needs nobody.
