@@ -498,6 +498,7 @@ impl World {
                 self.instances[i].allowed = false;
             }
             self.take_back_what_left(i);
+            self.bind(i);
             if ready && !std::mem::replace(&mut self.instances[i].allowed, ready) {
                 self.order(i, Command::AllowCreate { group: self.group_of(i), allowed: true });
             }

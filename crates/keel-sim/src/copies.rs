@@ -147,6 +147,34 @@ impl World {
         }
     }
 
+    /// A database that stands alone on the disk of who leads the group that has taken it in: the record that names it was agreed on and
+    /// not on that disk when the process started.
+    pub(crate) fn bind(&mut self, i: usize) {
+        let Some(status) = self.status(i).filter(|s| s.config.primary == Some(s.me) && !s.config.forwards())
+        else {
+            return;
+        };
+        for database in status.databases.iter().filter(|d| !d.open && !d.left).map(|d| d.database) {
+            let index = index_of(database);
+            let instance = &self.instances[i];
+            let there = instance.engines.contains_key(&index) || instance.expecting.contains_key(&database);
+            if there || self.database_ids.get(index) != Some(&database) {
+                continue;
+            }
+            match Engine::open(&instance.ground(), &database_dir(index), log_id(index)) {
+                Ok(Some(mut engine)) => {
+                    self.probe("stood alone, and was taken in");
+                    engine.content.enter();
+                    let facts = LogFacts { reached: self.instances[i].mark_of(database), ..engine.facts() };
+                    self.instances[i].engines.insert(index, engine);
+                    self.at(i, 0, What::Tell(Box::new(Event::DatabaseOpened { database, facts })));
+                }
+                Ok(None) => {}
+                Err(error) => self.disk_failed(i, &error),
+            }
+        }
+    }
+
     // ---- writing ----------------------------------------------------------------------------------------------------
 
     /// Clients write wherever writes are taken.
