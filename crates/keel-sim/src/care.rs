@@ -689,6 +689,11 @@ impl World {
         database: GroupDatabaseId,
         done: &[Commit],
     ) {
+        // That a database has left the group is known to the others before it is on the primary's disk: they had all that it tells till then.
+        let agreed = self.agreed[self.side_of(keeper)].as_ref();
+        if agreed.is_some_and(|config| config.database(database).is_none()) {
+            return;
+        }
         let members = self.instances[keeper].recorded.get(&database).cloned().unwrap_or_default();
         for member in members {
             let Some(m) = (0..self.instances.len()).find(|m| instance_id(*m) == member) else { continue };
