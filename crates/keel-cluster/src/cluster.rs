@@ -21,10 +21,13 @@
 //! to the last instance; that is agreed by vote like everything else. A vote goes only to a number that its instance shows in its
 //! pulses: one that lost its disk is near by all accounts, and would never vote.
 //!
+//! Who has the only vote by its disk asks the others before it elects itself (`alone`).
+//!
 //! # Leases
 //! Who has not heard a majority of the votes for [`ClusterOptions::lease`], counted from the last sign of life, leads nothing
 //! any more: it stops serving reads. Writes do not depend on it.
 
+mod alone;
 mod vacancy;
 mod votes;
 
@@ -38,6 +41,7 @@ use crate::store::{
     Change, Contents, Forgotten, Output, Replicator, StoreMember, StoreMsg, StoreRecord, Vote,
 };
 use crate::timing::{ClusterOptions, PULSE_EVERY, RETRY_AFTER, TICK_EVERY, WISH_MAX};
+use alone::Inquiry;
 use keel_base::env::sim::SplitMix;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -102,6 +106,8 @@ pub(crate) struct Cluster {
     said: BTreeSet<InstanceId>,
     /// The store's leader is lost, and another one is being elected.
     vacancy: Option<Vacancy>,
+    /// From a start until somebody leads: what is asked before the only vote elects itself.
+    inquiry: Option<Inquiry>,
     /// The number of a leader from whom nothing is taken, once that was said.
     refused: Option<u64>,
     /// The record could not be written; again at this time.
@@ -127,6 +133,7 @@ impl Cluster {
             pulsed: Duration::ZERO,
             said: BTreeSet::new(),
             vacancy: None,
+            inquiry: record.map(|_| Inquiry::default()),
             refused: None,
             retry_at: None,
             revision: 0,
@@ -322,8 +329,9 @@ impl Cluster {
         let missed = cx.now.saturating_sub(self.ticked).as_millis() / TICK_EVERY.as_millis();
         let ticks = u32::try_from(missed).unwrap_or(u32::MAX);
         self.ticked = if ticks > TICKS_MAX { cx.now } else { self.ticked + TICK_EVERY * ticks };
+        let waits = self.waits_for_answers(cx, out);
         if let Some(store) = &mut self.store {
-            (0..ticks.min(TICKS_MAX)).for_each(|_| store.tick());
+            (0..ticks.min(TICKS_MAX)).for_each(|_| store.tick(waits));
         }
         self.replace_lost_leader(cx);
         self.enlist(cx, out);
@@ -349,6 +357,7 @@ impl Cluster {
         self.asked.clear();
         self.numbers.clear();
         self.vacancy = None;
+        self.inquiry = None;
         self.note_members();
     }
 
@@ -531,13 +540,15 @@ impl Cluster {
         random: &mut SplitMix,
         out: &mut Vec<Action>,
     ) -> bool {
-        let Some(store) = self.store.as_mut() else { return false };
+        let Some(store) = self.store.as_ref() else { return false };
         let Some(from) = store.sender_of(message) else { return false };
         let known = store.contents.as_ref().and_then(|c| c.member_numbered(from));
         if known.is_some_and(|m| m.instance != peer) {
             return false;
         }
         self.numbers.insert(from, peer);
+        self.note_answer(peer, message);
+        let Some(store) = self.store.as_mut() else { return false };
         let log = |what| Action::Log(LogEntry { group: None, database: None, what });
         match store.step(message) {
             Forgotten::Nothing => false,

@@ -426,11 +426,12 @@ impl Group {
     }
 
     /// Takes the role whatever the primary says. Nothing is lost, and nobody suspended, when this replica is the last primary
-    /// itself, or when that one gave the role up and all who have what it acknowledged agree.
+    /// itself, or when that one gave the role up and all who have what it acknowledged agree. After a forced quorum who was that is
+    /// not known: others may have led since, and have what this replica lacks.
     pub(crate) fn force(&mut self, cx: &mut Cx<'_>, command: CommandId) {
         self.forcing = true;
-        let claim = if self.is_primary() {
-            // It waits for promises that do not come.
+        let claim = if self.is_primary() || self.clustered() && self.is_in_question(cx) {
+            // A primary that is told so waits for promises that do not come.
             Claim::Force
         } else if self.config.primary == Some(self.me) {
             Claim::KeepSets

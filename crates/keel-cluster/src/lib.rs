@@ -49,7 +49,7 @@
 //! * **Forced failover**: the target begins a new epoch with sets that hold only itself. Every other copy is listed in
 //!   [`GroupDatabase::awaiting_resume`] and is suspended, its log untouched, until RESUME is given there or on the primary:
 //!   that is the consent to cut what the new primary has not. On a target that is whole and connected to the primary it is
-//!   a planned one; so is it on the last primary itself.
+//!   a planned one; so is it on the last primary itself, but after a forced quorum, when who that was is not known.
 //!
 //! ## Following
 //! Per database, one attempt at a time, named by a [`SessionId`] that every frame of the data plane carries:

@@ -23,7 +23,8 @@
 //! ## Invariants
 //! 1. Nothing is sent that rests on something that is not on disk: messages wait for the [`StoreRecord`] they came with.
 //! 2. A member whose record was lost comes back under a new number; the old one never votes again. So does one whose record is found to
-//!    be older than what it has acknowledged (its disk is a copy of before); from a leader of that kind nothing is taken.
+//!    be older than what it has acknowledged (its disk is a copy of before); from a leader of that kind nothing is taken. Who has the
+//!    only vote asks the others before it elects itself.
 //! 3. Who votes is on a member's disk as soon as it knows that it is agreed, not with whatever is written next.
 //! 4. Members that have applied the same entries hold the same [`Contents`]; `Contents::digest` chains over all of them.
 

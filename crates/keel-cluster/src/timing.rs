@@ -42,6 +42,9 @@ pub(crate) const WISH_MAX: Duration = Duration::from_secs(30);
 /// A change that the store has not taken over is offered again after this: whoever leads it may have changed.
 pub(crate) const PROPOSE_AGAIN: Duration = Duration::from_millis(200);
 
+/// Before the only vote elects itself after a start: who is heard and has not said by then what it knows is not waited for.
+pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(5);
+
 /// A primary that is there but does not lead has so long to take its role up before another one does.
 pub(crate) const RESUME_WITHIN: Duration = Duration::from_secs(1);
 

@@ -81,8 +81,7 @@ impl World {
         if !self.plan.witness || self.now < self.witness_asked + 1000 * MS {
             return;
         }
-        let dismissed = |(at, op): &(u64, Op)| *op == Op::Dismiss(self.plan.instances) && at * MS <= self.now;
-        if self.plan.ops.iter().any(dismissed) {
+        if self.witness_dismissed {
             return;
         }
         self.witness_asked = self.now;
@@ -220,7 +219,12 @@ impl World {
                 self.probe("quorum forced");
                 self.order(i, Command::ForceQuorum);
             }
+            Op::Enlist => {
+                self.probe("witness asked in again");
+                self.witness_dismissed = false;
+            }
             Op::Dismiss(i) => {
+                self.witness_dismissed |= i == self.plan.instances;
                 if let Some(leader) = self.leader(self.side_of(i)) {
                     self.order(leader, Command::RemoveMember { instance: instance_id(i) });
                 }
@@ -308,7 +312,9 @@ impl World {
     /// Commands that are given to whoever leads.
     fn operate_on_leader(&mut self, op: Op) {
         let side = match op {
-            Op::Mode(i, _) | Op::Remove(i) | Op::Add(i) => self.side_of(i),
+            Op::Mode(i, _) | Op::Automatic(i, _) | Op::Seeding(i, _) | Op::Remove(i) | Op::Add(i) => {
+                self.side_of(i)
+            }
             _ => self.source_side(),
         };
         let group = GROUPS[side];
@@ -327,15 +333,8 @@ impl World {
         }
         match op {
             Op::Required(n) => self.require(leader, &config, n),
-            Op::Mode(i, synchronous) => {
-                let Some(replica) = config.replica_named(&name(i)) else { return };
-                let mut options = replica.options.clone();
-                options.availability_mode = match synchronous {
-                    0 => AvailabilityMode::Asynchronous,
-                    _ => AvailabilityMode::Synchronous,
-                };
-                let (replica, options) = (replica.id, Box::new(options));
-                self.order(leader, Command::ModifyReplica { group, replica, options });
+            Op::Mode(i, _) | Op::Automatic(i, _) | Op::Seeding(i, _) => {
+                self.modify_replica(leader, &config, i, op)
             }
             Op::Remove(i) => {
                 let Some(replica) = config.replica_named(&name(i)).map(|r| r.id) else { return };
@@ -355,6 +354,37 @@ impl World {
             Op::AddDatabase(d) => self.add_database(leader, d),
             _ => {}
         }
+    }
+
+    /// MODIFY REPLICA of one of its options; where that is refused, nothing.
+    fn modify_replica(&mut self, leader: usize, config: &GroupConfig, i: usize, op: Op) {
+        let Some(replica) = config.replica_named(&name(i)) else { return };
+        let mut options = replica.options.clone();
+        let by_itself = self.plan.cluster && !self.plan.external;
+        match op {
+            Op::Mode(_, 0) => {
+                options.availability_mode = AvailabilityMode::Asynchronous;
+                // Automatic failover is for synchronous replicas: both are changed.
+                if by_itself {
+                    options.failover_mode = FailoverMode::Manual;
+                }
+            }
+            Op::Mode(..) => options.availability_mode = AvailabilityMode::Synchronous,
+            Op::Automatic(_, on) if by_itself => {
+                options.failover_mode = match on {
+                    1 if replica.is_synchronous() => FailoverMode::Automatic,
+                    _ => FailoverMode::Manual,
+                };
+                self.probe("failover mode changed");
+            }
+            Op::Seeding(_, on) => {
+                options.seeding_mode = if on == 1 { SeedingMode::Automatic } else { SeedingMode::Manual };
+                self.probe("seeding mode changed");
+            }
+            _ => return,
+        }
+        let (group, replica, options) = (self.group_of(i), replica.id, Box::new(options));
+        self.order(leader, Command::ModifyReplica { group, replica, options });
     }
 
     fn add_database(&mut self, leader: usize, d: usize) {
@@ -468,6 +498,7 @@ impl World {
                 self.instances[i].allowed = false;
             }
             self.take_back_what_left(i);
+            self.bind(i);
             if ready && !std::mem::replace(&mut self.instances[i].allowed, ready) {
                 self.order(i, Command::AllowCreate { group: self.group_of(i), allowed: true });
             }
@@ -511,8 +542,8 @@ impl World {
         if let Some(leader) = self.leader(side).filter(|leader| !self.leads_with_nothing(*leader)) {
             self.leaderless_since[side] = None;
             let config = self.status(leader).map(|s| s.config).filter(|_| self.now > since);
-            if let Some(config) = config.filter(|c| c.options.required_synchronized_secondaries > 0) {
-                self.require(leader, &config, 0);
+            if let Some(config) = config {
+                self.restore_options(leader, &config);
             }
             return true;
         }
@@ -529,13 +560,19 @@ impl World {
         let best = self.members_of(side).filter_map(|i| known(self, i)).max();
         let Some((_, ready, i)) = best else { return false };
         let given_up = self.status(i).is_some_and(|s| s.config.primary.is_none());
-        if self.plan.cluster && !given_up && !self.plan.force {
+        // Nor does a manager promote who is asynchronous, be it the last primary.
+        let by_hand = |r: &Replica| match self.plan.external {
+            true => !r.is_synchronous(),
+            false => self.plan.cluster && r.options.failover_mode == FailoverMode::Manual,
+        };
+        let by_hand = self.status(i).is_some_and(|s| s.config.replicas.iter().any(by_hand));
+        if self.plan.cluster && !given_up && !by_hand && !self.plan.force {
             // A cluster needs nobody.
             return false;
         }
         let cluster = self.instances[i].node.as_ref().and_then(Node::cluster_status);
         let in_question = cluster.is_some_and(|c| c.quorum == QuorumState::Forced);
-        if given_up && ready && !in_question {
+        if (given_up || by_hand) && ready && !in_question {
             self.order(i, Command::Failover { group: self.group_of(i) });
         } else if (given_up || self.plan.force) && self.may_force(i) {
             self.order(i, Command::ForceFailover { group: self.group_of(i) });
@@ -547,6 +584,19 @@ impl World {
     fn leads_with_nothing(&self, leader: usize) -> bool {
         let closed = |s: GroupStatus| s.databases.iter().any(|d| !d.open);
         self.plan.force && self.status(leader).is_some_and(closed)
+    }
+
+    /// What would keep a group from becoming whole by itself is as it was in the beginning.
+    fn restore_options(&mut self, leader: usize, config: &GroupConfig) {
+        if config.options.required_synchronized_secondaries > 0 {
+            self.require(leader, config, 0);
+        }
+        for replica in &config.replicas {
+            let Some(i) = replica.instance.map(instance_index) else { continue };
+            if replica.options.seeding_mode != SeedingMode::Automatic {
+                self.modify_replica(leader, config, i, Op::Seeding(i, 1));
+            }
+        }
     }
 
     /// REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT.
@@ -619,7 +669,7 @@ impl World {
 
     // ---- judging ----------------------------------------------------------------------------------------------------
 
-    fn commits_of(&mut self, i: usize, database: usize) -> Vec<Commit> {
+    pub(crate) fn commits_of(&mut self, i: usize, database: usize) -> Vec<Commit> {
         let Some(engine) = self.instances[i].engines.get_mut(&database) else { return Vec::new() };
         match engine.content.commits() {
             Ok(rows) => rows.iter().copied().collect(),
@@ -639,6 +689,11 @@ impl World {
         database: GroupDatabaseId,
         done: &[Commit],
     ) {
+        // That a database has left the group is known to the others before it is on the primary's disk: they had all that it tells till then.
+        let agreed = self.agreed[self.side_of(keeper)].as_ref();
+        if agreed.is_some_and(|config| config.database(database).is_none()) {
+            return;
+        }
         let members = self.instances[keeper].recorded.get(&database).cloned().unwrap_or_default();
         for member in members {
             let Some(m) = (0..self.instances.len()).find(|m| instance_id(*m) == member) else { continue };
@@ -669,6 +724,12 @@ impl World {
                     "instance {i} begins epoch {} of database {database} without commit {} at {}",
                     epoch.0, lost.number, lost.end
                 ));
+            }
+            let held = self.instances[i].held.get(&database).map_or(&[][..], Vec::as_slice);
+            if let Some(lost) = held.iter().find(|commit| have.binary_search(commit).is_err()) {
+                let what = format!("without commit {}, which was on its disk of before", lost.number);
+                self.check
+                    .fail(format!("instance {i} begins epoch {} of database {database} {what}", epoch.0));
             }
         }
     }

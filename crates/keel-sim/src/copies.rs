@@ -71,6 +71,7 @@ impl World {
     /// What a database was in the group counts no more; it will be another one there.
     pub(crate) fn forget_membership(&mut self, index: usize) {
         self.check.database_left(index);
+        self.instances.iter_mut().for_each(|instance| drop(instance.held.remove(&index)));
         let generation = self.check.generations.get(&index).copied().unwrap_or(0);
         self.database_ids[index] = database_id(index, generation);
     }
@@ -141,6 +142,34 @@ impl World {
                     self.at(i, 0, What::Tell(Box::new(Event::DatabaseOpened { database, facts })));
                 }
                 Ok(None) => self.at(i, 0, What::Tell(Box::new(Event::DatabaseClosed { database }))),
+                Err(error) => self.disk_failed(i, &error),
+            }
+        }
+    }
+
+    /// A database that stands alone on the disk of who leads the group that has taken it in: the record that names it was agreed on and
+    /// not on that disk when the process started.
+    pub(crate) fn bind(&mut self, i: usize) {
+        let Some(status) = self.status(i).filter(|s| s.config.primary == Some(s.me) && !s.config.forwards())
+        else {
+            return;
+        };
+        for database in status.databases.iter().filter(|d| !d.open && !d.left).map(|d| d.database) {
+            let index = index_of(database);
+            let instance = &self.instances[i];
+            let there = instance.engines.contains_key(&index) || instance.expecting.contains_key(&database);
+            if there || self.database_ids.get(index) != Some(&database) {
+                continue;
+            }
+            match Engine::open(&instance.ground(), &database_dir(index), log_id(index)) {
+                Ok(Some(mut engine)) => {
+                    self.probe("stood alone, and was taken in");
+                    engine.content.enter();
+                    let facts = LogFacts { reached: self.instances[i].mark_of(database), ..engine.facts() };
+                    self.instances[i].engines.insert(index, engine);
+                    self.at(i, 0, What::Tell(Box::new(Event::DatabaseOpened { database, facts })));
+                }
+                Ok(None) => {}
                 Err(error) => self.disk_failed(i, &error),
             }
         }
@@ -489,6 +518,7 @@ impl World {
         engine.lags = engine.lags.map(|lsn| lsn.min(at));
         match engine.content.cut(at) {
             Ok(()) => {
+                self.instances[i].held.remove(&index_of(database));
                 self.answer_in_order(i, Worker::Copies, (MS, 10 * MS), Event::LogCut { database, session });
                 self.look(i, index_of(database));
             }
@@ -571,6 +601,7 @@ impl World {
             return;
         }
         self.instances[i].expecting.remove(&database);
+        self.instances[i].held.remove(&index);
         self.instances[i].engines.remove(&index);
         let ground = self.instances[i].ground();
         // Chances of its own: worlds without real databases are the same.

@@ -1,7 +1,7 @@
 //! [`Instance`]: one server process as the simulator has it: a machine ([`Node`]), engines, a disk; its life and death, and the
 //! shell that hands the machine's actions to who carries them out ([`crate::copies`] where the disk has part in it).
 
-use crate::engine::{Ends, Engine, Ground, Mode, Sender, Trouble, read_file};
+use crate::engine::{Commit, Ends, Engine, Ground, Mode, Sender, Trouble, read_file};
 use crate::world::{Frame, MS, Micros, What, World};
 use keel_base::env::sim::{SimClock, SimDisk, SimRandom, SplitMix, Tear};
 use keel_base::env::{Clock, Env};
@@ -65,8 +65,12 @@ pub(crate) struct Instance {
     pub(crate) left: BTreeSet<GroupDatabaseId>,
     /// Its disk was lost: what the record says it has it need not have.
     pub(crate) wiped: bool,
-    /// A copy of its disk that somebody has put aside, and the marks on it.
-    aside: Option<(Arc<SimDisk>, BTreeMap<GroupDatabaseId, Lsn>)>,
+    /// A copy of its disk that somebody has put aside.
+    aside: Option<Aside>,
+    /// Its disk is one of before, and says that this instance has the only vote: it has heard of no other votes since.
+    pub(crate) alone_before: bool,
+    /// What the logs on a disk of before had, until they are cut or made anew.
+    pub(crate) held: BTreeMap<usize, Vec<Commit>>,
     /// What each copy certainly held, as noted beside the logs; on disk.
     marks: BTreeMap<GroupDatabaseId, Lsn>,
     marked: Micros,
@@ -80,6 +84,16 @@ pub(crate) struct Instance {
     /// What was traced last of its store.
     pub(crate) store_seen: String,
     pub(crate) expecting: BTreeMap<GroupDatabaseId, usize>,
+}
+
+/// A copy of a disk.
+#[derive(Clone)]
+struct Aside {
+    disk: Arc<SimDisk>,
+    /// The marks on it.
+    marks: BTreeMap<GroupDatabaseId, Lsn>,
+    /// What its logs have, by index of the database.
+    held: BTreeMap<usize, Vec<Commit>>,
 }
 
 /// Who does one thing after the other for an instance's machine.
@@ -173,6 +187,8 @@ impl Instance {
             left: BTreeSet::new(),
             wiped: false,
             aside: None,
+            alone_before: false,
+            held: BTreeMap::new(),
             marks: BTreeMap::new(),
             marked: 0,
             place: PrimaryPlace::Unknown,
@@ -379,18 +395,23 @@ impl World {
         instance.disk = SimDisk::new();
         instance.recorded.clear();
         instance.marks.clear();
+        instance.held.clear();
+        instance.alone_before = false;
         instance.wiped = true;
     }
 
     /// A copy is made of the disk, as it would be found after a power cut now.
     pub(crate) fn put_aside(&mut self, i: usize) {
+        let indices: Vec<usize> = self.instances[i].engines.keys().copied().collect();
+        let held = indices.into_iter().map(|d| (d, self.commits_of(i, d))).collect();
         let instance = &mut self.instances[i];
-        instance.aside = Some((instance.disk.crash(Tear::KeepAll), instance.marks.clone()));
+        let (disk, marks) = (instance.disk.crash(Tear::KeepAll), instance.marks.clone());
+        instance.aside = Some(Aside { disk, marks, held });
     }
 
     /// The power goes, and what comes back is the disk that was put aside.
     pub(crate) fn go_back(&mut self, i: usize) {
-        let Some((disk, marks)) = self.instances[i].aside.clone() else { return };
+        let Some(Aside { disk, marks, held }) = self.instances[i].aside.clone() else { return };
         self.crash(i, 1);
         self.probe("disk of before");
         let instance = &mut self.instances[i];
@@ -398,6 +419,8 @@ impl World {
         instance.recorded.clear();
         instance.marks = marks;
         instance.wiped = true;
+        instance.held = held;
+        instance.alone_before = true;
     }
 
     /// The last bytes of the logs of an instance that is down are lost.
@@ -470,6 +493,9 @@ impl World {
         let position = self.instances[i].node.as_ref().and_then(Node::store_position);
         if let Some((generation, applied, digest)) = position {
             let side = self.side_of(i);
+            if self.decides_alone_from_before(i) {
+                return;
+            }
             self.check.store_applied(i, (side, generation, applied), digest);
             self.tell_votes(i);
             self.trace_store(i);
@@ -480,6 +506,24 @@ impl World {
                 *known = Some(newest.clone());
             }
         }
+    }
+
+    /// The only vote, by a disk of before, has elected itself where nobody could tell it that others vote since: more than is survived,
+    /// because nothing tells that disk from one that may. The world ends here.
+    fn decides_alone_from_before(&mut self, i: usize) -> bool {
+        let instance = &self.instances[i];
+        let status = instance.node.as_ref().filter(|_| instance.alone_before).and_then(Node::cluster_status);
+        let Some(status) = status else { return false };
+        let mut voters = status.members.iter().filter(|m| m.vote);
+        let alone = voters.clone().all(|m| m.local);
+        let leads = alone && voters.any(|m| m.leads);
+        self.instances[i].alone_before = alone;
+        let ends = leads && self.instances[i].connections.is_empty();
+        if ends {
+            self.probe("decided alone by a disk of before");
+            self.unjudged = true;
+        }
+        ends
     }
 
     /// What a primary's own log has hardened while others held the commit point: the machine hears it before anything else.

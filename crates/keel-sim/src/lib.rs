@@ -43,8 +43,12 @@
 //! are forced; the same where a cluster manager from outside says who leads (CLUSTER_TYPE = EXTERNAL), and not always the right thing; and
 //! pairs of groups of either kind, synchronous and asynchronous, between which the way is cut or long and operators change
 //! the roles over, as planned and after disasters. In all kinds a disk may fail one operation: a process that cannot go on after that is started again; and
-//! copies of databases are taken out of their group (SET HADR OFF) and joined again.
+//! copies of databases are taken out of their group (SET HADR OFF) and joined again. Modes, options, databases and the witness of a group are
+//! changed while it is in use, and a planned failover meets a second fault.
 //! The seeding of a real database may be broken off anywhere, and what is there gone on with, from whatever picture comes next.
+//!
+//! Disks of before come back, also where a quorum is forced on them: what was on them is there. One thing is more than is survived, and ends
+//! the world: a disk of before that says that its instance has the only vote, where nobody is connected who could tell it more.
 //!
 //! ## Running it
 //! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many (`--cluster`: clusters; `--external`: those with a manager; `--pair`: pairs of groups; `--engine real`:
@@ -55,7 +59,7 @@
 //!
 //! ## Not modelled
 //! Threads (each call on a database runs to its end; so does a checkpoint, but for a power cut in its midst), real sockets,
-//! bit rot. Of pairs: witnesses, members and databases that come and go, lost disks, forced quorums, and a distributed group that is dropped
+//! bit rot, groups that are dropped and made anew, listeners, session time-outs that are changed. Of pairs: witnesses, members and databases that come and go, lost disks, forced quorums, and a distributed group that is dropped
 //! and made anew; connections between the sides are there whoever leads, where a server looks for the other's primary first.
 
 mod background;

@@ -14,6 +14,7 @@
 //! ```
 //! What follows a line `---` is not read: the transcript of a rule is kept there.
 
+mod administer;
 mod grow_pair;
 
 use keel_base::env::sim::SplitMix;
@@ -70,6 +71,10 @@ pub enum Op {
     Required(u8),
     /// An instance becomes synchronous (1) or asynchronous (0).
     Mode(usize, u8),
+    /// FAILOVER_MODE of an instance's replica: AUTOMATIC (1) or MANUAL (0).
+    Automatic(usize, u8),
+    /// SEEDING_MODE of an instance's replica: AUTOMATIC (1) or MANUAL (0).
+    Seeding(usize, u8),
     /// Its replica is removed from the group.
     Remove(usize),
     /// Its replica is added to the group again and joins.
@@ -103,6 +108,8 @@ pub enum Op {
     ForceQuorum(usize),
     /// An operator removes an instance from the cluster.
     Dismiss(usize),
+    /// An operator has the witness that was removed be a member of the cluster again.
+    Enlist,
     /// The instance reports itself unfit to lead.
     Sick(usize),
     /// What made it unfit has just passed.
@@ -202,6 +209,7 @@ impl Plan {
         plan.fail_disks();
         plan.let_redo_lag();
         plan.take_copies_out();
+        plan.administer();
         plan
     }
 
@@ -245,6 +253,7 @@ impl Plan {
         plan.fail_disks();
         plan.let_redo_lag();
         plan.take_copies_out();
+        plan.administer();
         plan.go_back();
         plan
     }
@@ -617,6 +626,8 @@ impl Plan {
                     "resume" => Op::Resume(i(2)?, i(3)?),
                     "required" => Op::Required(n(2)? as u8),
                     "mode" => Op::Mode(i(2)?, n(3)? as u8),
+                    "failovermode" => Op::Automatic(i(2)?, n(3)? as u8),
+                    "seedingmode" => Op::Seeding(i(2)?, n(3)? as u8),
                     "remove" => Op::Remove(i(2)?),
                     "add" => Op::Add(i(2)?),
                     "removedatabase" => Op::RemoveDatabase(i(2)?),
@@ -633,6 +644,7 @@ impl Plan {
                     "damage" => Op::Damage(i(2)?, n(3)?),
                     "forcequorum" => Op::ForceQuorum(i(2)?),
                     "dismiss" => Op::Dismiss(i(2)?),
+                    "enlist" => Op::Enlist,
                     "sick" => Op::Sick(i(2)?),
                     "better" => Op::Better(i(2)?),
                     "well" => Op::Well(i(2)?),
@@ -719,6 +731,8 @@ impl fmt::Display for Op {
             Op::Resume(i, d) => write!(f, "resume {i} {d}"),
             Op::Required(n) => write!(f, "required {n}"),
             Op::Mode(i, m) => write!(f, "mode {i} {m}"),
+            Op::Automatic(i, on) => write!(f, "failovermode {i} {on}"),
+            Op::Seeding(i, on) => write!(f, "seedingmode {i} {on}"),
             Op::Remove(i) => write!(f, "remove {i}"),
             Op::Add(i) => write!(f, "add {i}"),
             Op::RemoveDatabase(d) => write!(f, "removedatabase {d}"),
@@ -735,6 +749,7 @@ impl fmt::Display for Op {
             Op::Damage(i, n) => write!(f, "damage {i} {n}"),
             Op::ForceQuorum(i) => write!(f, "forcequorum {i}"),
             Op::Dismiss(i) => write!(f, "dismiss {i}"),
+            Op::Enlist => write!(f, "enlist"),
             Op::Sick(i) => write!(f, "sick {i}"),
             Op::Better(i) => write!(f, "better {i}"),
             Op::Well(i) => write!(f, "well {i}"),

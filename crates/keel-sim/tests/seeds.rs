@@ -49,7 +49,11 @@ const PAIRS_REACH: [&str; 12] = [
 ];
 
 /// What five hundred clusters must reach.
-const CLUSTERS_REACH: [&str; 28] = [
+const CLUSTERS_REACH: [&str; 32] = [
+    "failover mode changed",
+    "seeding mode changed",
+    "database removed",
+    "witness asked in again",
     "copy left alone",
     "copy joined again",
     "disk of before",

@@ -8,7 +8,10 @@ use raft::eraftpb::{
     ConfChangeSingle, ConfChangeType, ConfChangeV2, ConfState, Entry, EntryType, HardState, Message,
     MessageType, Snapshot,
 };
-use raft::{Config, GetEntriesContext, RaftState, RawNode, SnapshotStatus, StateRole, Storage, StorageError};
+use raft::{
+    CAMPAIGN_TRANSFER, Config, GetEntriesContext, RaftState, RawNode, SnapshotStatus, StateRole, Storage,
+    StorageError,
+};
 use std::collections::VecDeque;
 
 /// Ticks between a leader's signs of life.
@@ -188,6 +191,8 @@ pub(crate) struct Replicator {
     /// A record of this part is on disk.
     kept: bool,
     leader: u64,
+    /// Term of a leader that lacks what was agreed: nothing is taken from it in that term.
+    false_term: u64,
     rank: usize,
     /// Something was done since the last drain.
     touched: bool,
@@ -268,6 +273,7 @@ impl Replicator {
             kept_term: 0,
             kept: false,
             leader: 0,
+            false_term: 0,
             rank: 0,
             touched: true,
             output: Output::default(),
@@ -281,6 +287,11 @@ impl Replicator {
         let mut voters: Vec<u64> = self.node.raft.prs().conf().voters().ids().iter().collect();
         voters.sort_unstable();
         voters
+    }
+
+    /// This member has a vote, and nobody else.
+    pub(crate) fn has_only_vote(&self) -> bool {
+        self.voters() == [self.number]
     }
 
     /// Whether this number takes part at all.
@@ -365,14 +376,42 @@ impl Replicator {
         self.rank = rank.min(RANK_MAX - 1);
     }
 
-    pub(crate) fn tick(&mut self) {
+    /// Time passes; not so much that this member would stand for election while it `waits` for something.
+    pub(crate) fn tick(&mut self, waits: bool) {
         self.touched = true;
         if !self.pending.is_empty() && !self.leads() {
             // Nobody stands for election on what is not on disk yet.
             return;
         }
+        if waits && self.node.raft.election_elapsed + 1 >= ELECTION_TICKS {
+            return;
+        }
         self.node.raft.set_randomized_election_timeout(ELECTION_TICKS + RANK_TICKS * self.rank);
         self.node.tick();
+    }
+
+    /// Asks a member whether it would vote: who would not says how much it knows to be agreed. It is meant to answer also when it
+    /// hears a leader, and changes nothing by it.
+    pub(crate) fn question(&self, number: u64) -> Vec<u8> {
+        let log = &self.node.raft.raft_log;
+        protocol_bytes(&Message {
+            msg_type: MessageType::MsgRequestPreVote,
+            to: number,
+            from: self.number,
+            term: self.term() + 1,
+            index: log.last_index(),
+            log_term: log.last_term(),
+            context: CAMPAIGN_TRANSFER.into(),
+            ..Message::default()
+        })
+    }
+
+    /// The answer to a [question](Self::question). One that only says that the question was of too old a term is none.
+    pub(crate) fn is_answer(&self, bytes: &[u8]) -> bool {
+        let message = Message::parse_from_bytes(bytes).ok().filter(|m| m.to == self.number);
+        message.is_some_and(|m| {
+            m.get_msg_type() == MessageType::MsgRequestPreVoteResponse && (!m.reject || m.commit > 0)
+        })
     }
 
     /// The number of the member a message is from.
@@ -388,6 +427,9 @@ impl Replicator {
             return Forgotten::Nothing;
         }
         let forgotten = self.forgotten(&message);
+        if forgotten == Forgotten::There {
+            self.false_term = message.term;
+        }
         if forgotten == Forgotten::Nothing {
             // The errors are of messages that came too late to matter.
             let _ = self.node.step(message);
@@ -400,6 +442,12 @@ impl Replicator {
         let raft = &self.node.raft;
         let log = &raft.raft_log;
         match message.get_msg_type() {
+            // What it says next may be longer than what is known here, so that nothing contradicts it.
+            MessageType::MsgAppend | MessageType::MsgSnapshot | MessageType::MsgHeartbeat
+                if message.term == self.false_term =>
+            {
+                Forgotten::There
+            }
             // A leader tells a member to commit no more than that member has acknowledged, and who has acknowledged anything to a leader
             // has the entry that it began its term with.
             MessageType::MsgHeartbeat if message.commit > log.last_index() => Forgotten::Here,
@@ -415,14 +463,23 @@ impl Replicator {
             {
                 Forgotten::Here
             }
-            MessageType::MsgAppend if message.term >= raft.term => {
+            MessageType::MsgAppend | MessageType::MsgSnapshot if message.term >= raft.term => {
                 let other = |index: u64, term: u64| {
                     let ours = log.term(index).unwrap_or(0);
                     index <= log.committed && ours != 0 && ours != term
                 };
+                let snapshot = message.get_snapshot().get_metadata();
                 let differs = other(message.index, message.log_term)
+                    || other(snapshot.index, snapshot.term)
                     || message.entries.iter().any(|entry| other(entry.index, entry.term));
                 if differs { Forgotten::There } else { Forgotten::Nothing }
+            }
+            // Who has the only vote has had part in everything that was agreed.
+            MessageType::MsgRequestPreVoteResponse if message.reject && self.has_only_vote() => {
+                let ours = log.term(message.commit).unwrap_or(0);
+                let differs = ours != 0 && ours != message.commit_term;
+                let lacks = message.commit > log.last_index() || message.commit > 0 && differs;
+                if lacks { Forgotten::Here } else { Forgotten::Nothing }
             }
             _ => Forgotten::Nothing,
         }

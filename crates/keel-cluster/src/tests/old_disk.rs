@@ -28,17 +28,26 @@ fn change(pair: &mut Pair, times: u8) {
     }
 }
 
+/// The instance's process ends, and it starts from this disk; the two are connected at once.
+fn start(pair: &mut Pair, i: usize, records: Records) {
+    start_alone(pair, i, records);
+    connect(pair);
+    pair.pass(20);
+}
+
 /// The instance's process ends, and it starts from this disk.
-fn start(pair: &mut Pair, i: usize, (group, store): Records) {
+fn start_alone(pair: &mut Pair, i: usize, (group, store): Records) {
     let me = pair.nodes[i].identity().clone();
     pair.event(1 - i, Event::Disconnected { peer: instance(i) });
     pair.nodes[i] = Node::new(me, vec![group], Some(&store), 77, pair.now);
     pair.done.clear();
     pair.event(i, Event::DatabaseOpened { database: DATABASE, facts: pair.facts(i) });
+}
+
+fn connect(pair: &mut Pair) {
     for j in 0..2 {
         pair.event(j, Event::Connected { peer: instance(1 - j), name: format!("N{}", 1 - j) });
     }
-    pair.pass(20);
 }
 
 fn said(pair: &Pair, by: usize, wanted: &LogEvent) -> bool {
@@ -81,12 +90,43 @@ fn who_has_the_only_vote_and_an_older_disk_gives_it_up() {
 }
 
 #[test]
-fn nothing_is_taken_from_a_leader_that_has_other_words_where_some_were_agreed() {
+fn who_has_the_only_vote_asks_before_it_elects_itself() {
     let mut pair = automatic_pair();
     let old = disk(&pair, 0);
     change(&mut pair, 1);
     let agreed = pair.status(1).durable;
     start(&mut pair, 0, old);
-    assert!(said(&pair, 1, &LogEvent::OldLeader("N0".into())));
+    assert!(said(&pair, 0, &LogEvent::OldRecord), "it would have put another word where that one is");
     assert_eq!(pair.status(1).durable, agreed);
+}
+
+#[test]
+fn who_has_the_only_vote_and_its_own_disk_leads_again_with_or_without_the_other() {
+    for alone in [true, false] {
+        let mut pair = automatic_pair();
+        change(&mut pair, 3);
+        let newest = disk(&pair, 0);
+        start_alone(&mut pair, 0, newest);
+        if !alone {
+            connect(&mut pair);
+        }
+        // Alone it waits for the other's log, which may be longer than its own.
+        pair.pass(if alone { 12 } else { 2 });
+        assert_eq!(pair.status(0).role, RoleStatus::Primary, "alone: {alone}");
+    }
+}
+
+#[test]
+fn nothing_is_taken_from_a_leader_that_has_other_words_where_some_were_agreed() {
+    let mut pair = automatic_pair();
+    let old = disk(&pair, 0);
+    change(&mut pair, 3);
+    let agreed = pair.nodes[1].store_position();
+    start_alone(&mut pair, 0, old);
+    // Nobody could tell it.
+    pair.pass(2);
+    connect(&mut pair);
+    pair.pass(20);
+    assert!(said(&pair, 1, &LogEvent::OldLeader("N0".into())));
+    assert_eq!(pair.nodes[1].store_position(), agreed, "nor when it has said more than is known here");
 }

@@ -88,6 +88,7 @@ impl Plan {
         plan.fail_disks();
         plan.let_redo_lag();
         plan.take_copies_out();
+        plan.administer();
         plan
     }
 
