@@ -55,7 +55,7 @@ pub const LANGUAGES: &[Language] = &[
     l(1041, "Japanese", "ja", None),
     l(1042, "Korean", "ko", None),
     l(1043, "Dutch", "nl", Some(Algorithm::Dutch)),
-    l(1044, "Bokmål", "no", Some(Algorithm::Norwegian)),
+    l(BOKMAAL, "Bokmål", "no", Some(Algorithm::Norwegian)),
     l(1045, "Polish", "pl", None),
     l(1046, "Brazilian", "pt", Some(Algorithm::Portuguese)),
     l(1048, "Romanian", "ro", Some(Algorithm::Romanian)),
@@ -94,11 +94,16 @@ pub const LANGUAGES: &[Language] = &[
 ];
 
 /// Names that `sys.syslanguages` has as aliases and this list otherwise.
-const ALIASES: &[(&str, i32)] = &[("us_english", ENGLISH), ("Norwegian", 1044)];
+const ALIASES: &[(&str, i32)] = &[("us_english", ENGLISH), ("Norwegian", BOKMAAL)];
+/// Norwegian of this list.
+const BOKMAAL: i32 = 1044;
+/// Norwegian of `sys.syslanguages`.
+const NYNORSK: i32 = 2068;
 
 /// The language of an LCID.
 #[must_use]
 pub fn by_lcid(lcid: i32) -> Option<&'static Language> {
+    let lcid = if lcid == NYNORSK { BOKMAAL } else { lcid };
     LANGUAGES.iter().find(|language| language.lcid == lcid)
 }
 
@@ -141,6 +146,7 @@ mod tests {
         assert!(LANGUAGES.is_sorted_by_key(|l| l.lcid));
         assert_eq!(by_name("british english").map(|l| l.lcid), Some(2057));
         assert_eq!(by_name("us_english").map(|l| l.lcid), Some(ENGLISH));
+        assert_eq!(by_lcid(2068).map(|l| l.name), Some("Bokmål"));
         assert!(by_name("Klingon").is_none() && by_lcid(7).is_none());
     }
 

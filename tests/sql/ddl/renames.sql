@@ -27,3 +27,27 @@ drop sequence numbers
 drop synonym other
 drop table t, taken
 drop sequence digits
+GO
+-- A name may become itself in other letters.
+create table Kept (Ab int constraint Pk primary key)
+create sequence Numbers
+create synonym Alias for Kept
+GO
+create view Shown as select 1 x
+GO
+exec sp_rename 'Kept', 'kept'
+exec sp_rename 'kept.Ab', 'AB', 'COLUMN'
+exec sp_rename 'Pk', 'pk', 'OBJECT'
+exec sp_rename 'Numbers', 'numbers'
+exec sp_rename 'Alias', 'alias'
+exec sp_rename 'Shown', 'shown'
+select name from sys.objects where name in ('kept', 'pk', 'numbers', 'alias', 'shown') order by name
+select ab from kept
+select next value for numbers n
+GO
+exec sp_rename 'kept', 'PK'
+GO
+drop view shown
+drop synonym alias
+drop sequence numbers
+drop table kept

@@ -83,13 +83,9 @@ pub(super) fn unnest(rel: Rel, binder: &mut Binder<'_>) -> Rel {
         let produced = base.produced();
         match unnest_one(&p, &produced, binder) {
             Some(Unnested { kind, right, on, then }) => {
-                base = Rel::Join {
-                    kind,
-                    left: Box::new(base),
-                    right: Box::new(unnest(right, binder)),
-                    on,
-                    hint: None,
-                };
+                let right = unnest(right, binder);
+                let below = kind != JoinKind::Inner && !binder.asked.force_order;
+                base = if below { test_below(base, kind, right, on) } else { joined(base, kind, right, on) };
                 kept.extend(then);
             }
             None => kept.push(p),
@@ -99,6 +95,29 @@ pub(super) fn unnest(rel: Rel, binder: &mut Binder<'_>) -> Rel {
         base = super::mark::marked(base, p, binder);
     }
     base.filter(kept)
+}
+
+fn joined(left: Rel, kind: JoinKind, right: Rel, on: Vec<Expr>) -> Rel {
+    Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, hint: None }
+}
+
+/// A join that only decides which rows of its left side stay, below the outer joins whose right side it does not ask about: these keep
+/// all rows, and the table behind them can be read by what the test compares.
+fn test_below(base: Rel, kind: JoinKind, right: Rel, on: Vec<Expr>) -> Rel {
+    match base {
+        Rel::Join { kind: JoinKind::Left, left, right: optional, on: of_left, hint: None }
+            if !asks(&right, &on, &optional.produced()) =>
+        {
+            let left = Box::new(test_below(*left, kind, right, on));
+            Rel::Join { kind: JoinKind::Left, left, right: optional, on: of_left, hint: None }
+        }
+        base => joined(base, kind, right, on),
+    }
+}
+
+/// Whether a join's right side or condition reads one of the slots.
+fn asks(right: &Rel, on: &[Expr], slots: &SlotSet) -> bool {
+    on.iter().any(|e| joins(e, slots)) || right.outer_slots().iter().any(|s| slots.contains(s))
 }
 
 struct Unnested {

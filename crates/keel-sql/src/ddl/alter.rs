@@ -86,10 +86,8 @@ impl Runner<'_> {
                 let names: Vec<&str> = names.iter().map(|n| n.text.as_str()).collect();
                 self.switch_triggers(table, &names, *enable)
             }
-            // Trees are rewritten by every checkpoint; options of storage are accepted.
-            AlterTableAction::Rebuild { partition, .. } => {
-                let clustered = table.clustered();
-                self.check_partition(table, clustered, partition.as_deref(), ("table", &table.name))
+            AlterTableAction::Rebuild { partition, options } => {
+                self.rebuild_table(table, partition.as_deref(), options)
             }
             AlterTableAction::Switch { partition, target, target_partition } => {
                 let (partition, target_partition) = (partition.as_ref(), target_partition.as_ref());

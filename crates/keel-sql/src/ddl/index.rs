@@ -428,15 +428,16 @@ impl Runner<'_> {
             any = true;
             let shown = if index.name.is_empty() { &table.name } else { &index.name };
             self.check_partition(&table, index, a.partition.as_deref(), ("index", shown))?;
-            if a.action == AlterIndexAction::Rebuild
-                && let Some(given) = fill_factor(&a.options)
-            {
-                new.indexes[at].fill_factor = given;
+            if matches!(a.action, AlterIndexAction::Rebuild | AlterIndexAction::Set) {
+                keep_of_constraint(index, &a.options)?;
+                set_ignore_dup_key(&mut new.indexes[at], &a.options)?;
+            }
+            if a.action == AlterIndexAction::Rebuild {
+                set_fill_factor(&mut new.indexes[at], &a.options);
             }
             let index = &new.indexes[at];
             match a.action {
                 AlterIndexAction::Disable => self.disable_index(&mut new, at)?,
-                AlterIndexAction::Set => set_ignore_dup_key(&mut new.indexes[at], &a.options)?,
                 AlterIndexAction::Rebuild if index.kind == IndexKind::Clustered => {
                     if index.disabled && !table.view_of.is_empty() {
                         self.refill_view(&mut new)?;
@@ -466,6 +467,26 @@ impl Runner<'_> {
         Ok(())
     }
 
+    /// ALTER TABLE … REBUILD. Trees are rewritten by every checkpoint; of the options those about storage are accepted, and the others
+    /// are the clustered index's.
+    pub(super) fn rebuild_table(
+        &mut self,
+        table: &TableDef,
+        partition: Option<&str>,
+        options: &[ast::Opt],
+    ) -> Result<()> {
+        self.check_partition(table, table.clustered(), partition, ("table", &table.name))?;
+        let mut new = table.clone();
+        if let Some(clustered) = new.indexes.iter_mut().find(|i| i.kind == IndexKind::Clustered) {
+            set_ignore_dup_key(clustered, options)?;
+            set_fill_factor(clustered, options);
+        }
+        if new != *table {
+            self.replace_table(new)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn index_filter(
         &self,
         table: &TableDef,
@@ -478,15 +499,30 @@ impl Runner<'_> {
     }
 }
 
-/// ALTER INDEX … SET (IGNORE_DUP_KEY = …). The other options are about locks and statistics, which are always here.
-fn set_ignore_dup_key(index: &mut IndexDef, options: &[ast::Opt]) -> Result<()> {
-    if options.iter().any(|o| o.name == "IGNORE_DUP_KEY") {
-        if index.constraint_id != 0 {
-            return Err(errors::option_of_constraint(&index.name));
-        }
-        index.ignore_dup_key = option_on(options, "IGNORE_DUP_KEY");
+/// ALTER INDEX leaves IGNORE_DUP_KEY of a constraint to ALTER TABLE … REBUILD.
+fn keep_of_constraint(index: &IndexDef, options: &[ast::Opt]) -> Result<()> {
+    if index.constraint_id != 0 && options.iter().any(|o| o.name == "IGNORE_DUP_KEY") {
+        return Err(errors::option_of_constraint(&index.name));
     }
     Ok(())
+}
+
+/// IGNORE_DUP_KEY, when it is among the options. Those that are not taken up here are about locks and statistics, which are always here.
+fn set_ignore_dup_key(index: &mut IndexDef, options: &[ast::Opt]) -> Result<()> {
+    if options.iter().any(|o| o.name == "IGNORE_DUP_KEY") {
+        let on = option_on(options, "IGNORE_DUP_KEY");
+        if on && !index.unique {
+            return Err(errors::ignored_duplicates_of_all());
+        }
+        index.ignore_dup_key = on;
+    }
+    Ok(())
+}
+
+fn set_fill_factor(index: &mut IndexDef, options: &[ast::Opt]) {
+    if let Some(given) = fill_factor(options) {
+        index.fill_factor = given;
+    }
 }
 
 /// Appends the key bytes of a row in an index, without uniquifier or clustered key.

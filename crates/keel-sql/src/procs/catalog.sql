@@ -106,6 +106,45 @@ where (@table_name is null or (@fUsePattern = 1 and TABLE_NAME like @table_name 
     and (@column_name is null or (@fUsePattern = 1 and COLUMN_NAME like @column_name escape '\') or COLUMN_NAME = @column_name)
 order by 1, 2, 3, 17
 GO
+create procedure sys.sp_columns_managed @Catalog nvarchar(128) = null, @Owner nvarchar(128) = null, @Table nvarchar(128) = null,
+    @Column nvarchar(128) = null, @SchemaType int = 0
+as
+-- No column is sparse: there is none that only a column set shows.
+select TABLE_CATALOG, TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, ORDINAL_POSITION, COLUMN_DEFAULT, IS_NULLABLE, DATA_TYPE,
+    CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH, NUMERIC_PRECISION, NUMERIC_PRECISION_RADIX, NUMERIC_SCALE, DATETIME_PRECISION,
+    CHARACTER_SET_CATALOG, CHARACTER_SET_SCHEMA, CHARACTER_SET_NAME, COLLATION_CATALOG, convert(bit, 0) as IS_SPARSE,
+    convert(bit, 0) as IS_COLUMN_SET, convert(bit, 0) as IS_FILESTREAM
+from INFORMATION_SCHEMA.COLUMNS
+where (@Catalog is null or TABLE_CATALOG = @Catalog) and (@Owner is null or TABLE_SCHEMA = @Owner)
+    and (@Table is null or TABLE_NAME = @Table) and (@Column is null or COLUMN_NAME = @Column) and @SchemaType in (0, 1)
+order by TABLE_CATALOG, TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION
+GO
+create procedure sys.sp_indexes_managed @Catalog nvarchar(128) = null, @Owner nvarchar(128) = null, @Table nvarchar(128) = null,
+    @Name nvarchar(128) = null
+as
+select db_name() as constraint_catalog, schema_name(o.schema_id) as constraint_schema, i.name as constraint_name,
+    db_name() as table_catalog, schema_name(o.schema_id) as table_schema, o.name as table_name, i.name as index_name, i.type_desc
+from sys.objects o
+join sys.indexes i on i.object_id = o.object_id and i.index_id > 0
+where o.type = 'U' and (@Catalog is null or db_name() = @Catalog) and (@Owner is null or schema_name(o.schema_id) = @Owner)
+    and (@Table is null or o.name = @Table) and (@Name is null or i.name = @Name)
+order by table_name, index_name
+GO
+create procedure sys.sp_indexcolumns_managed @Catalog nvarchar(128) = null, @Owner nvarchar(128) = null, @Table nvarchar(128) = null,
+    @ConstraintName nvarchar(128) = null, @Column nvarchar(128) = null
+as
+select db_name() as constraint_catalog, schema_name(o.schema_id) as constraint_schema, i.name as constraint_name,
+    db_name() as table_catalog, schema_name(o.schema_id) as table_schema, o.name as table_name, c.name as column_name,
+    convert(int, k.key_ordinal) as ordinal_position, c.system_type_id as KeyType, i.name as index_name
+from sys.objects o
+join sys.indexes i on i.object_id = o.object_id and i.index_id > 0
+join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id and k.key_ordinal > 0
+join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id
+where o.type = 'U' and (@Catalog is null or db_name() = @Catalog) and (@Owner is null or schema_name(o.schema_id) = @Owner)
+    and (@Table is null or o.name = @Table) and (@ConstraintName is null or i.name = @ConstraintName)
+    and (@Column is null or c.name = @Column)
+order by table_name, index_name, ordinal_position
+GO
 create procedure sys.sp_pkeys @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null
 as
 select convert(sysname, db_name()) as TABLE_QUALIFIER, convert(sysname, schema_name(t.schema_id)) as TABLE_OWNER,
@@ -213,7 +252,7 @@ select convert(sysname, db_name()) as PROCEDURE_QUALIFIER, convert(sysname, sche
     convert(nvarchar(134), o.name + case when o.type = 'P' then ';1' else ';0' end) as PROCEDURE_NAME,
     convert(int, -1) as NUM_INPUT_PARAMS, convert(int, -1) as NUM_OUTPUT_PARAMS, convert(int, -1) as NUM_RESULT_SETS,
     convert(varchar(254), null) as REMARKS, convert(smallint, 2) as PROCEDURE_TYPE
-from sys.objects o
+from sys.all_objects o
 where o.type in ('P', 'FN', 'TF', 'IF')
     and (@sp_name is null or (@fUsePattern = 1 and o.name like @sp_name escape '\') or o.name = @sp_name)
     and (@sp_owner is null or (@fUsePattern = 1 and schema_name(o.schema_id) like @sp_owner escape '\')

@@ -1,7 +1,7 @@
 //! `sp_rename`: another name for an object, a column, an index or a database.
 
 use super::{Outcome, ok, string};
-use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, Named, object_class};
+use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, Named, id_of, object_class};
 use crate::errors;
 use crate::functions::find_named;
 use crate::run::{Argument, Runner};
@@ -92,7 +92,9 @@ fn wrong_part(kind: &str) -> Box<SqlError> {
 fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::Result<()> {
     let (entry, named) = find_named(runner.info, old).ok_or_else(|| ambiguous(runner, old))?;
     let picture = runner.info.picture(&entry);
-    let taken = |schema| picture.named(schema, new).is_some();
+    // The same name in other letters is its own.
+    let id = id_of(&named);
+    let taken = |schema| picture.named(schema, new).is_some_and(|other| id_of(&other) != id);
     let exists = || {
         SqlError::new(
             15335,
@@ -180,8 +182,7 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             runner.put(&entry, CatalogObject::Queue(Arc::new(q)))
         }
         Named::Constraint(t, id) => {
-            let own = |n: &Named| matches!(n, Named::Constraint(_, other) if *other == id);
-            if picture.named(t.schema_id, new).is_some_and(|n| !own(&n)) {
+            if taken(t.schema_id) {
                 return Err(exists());
             }
             let mut t = (*t).clone();

@@ -16,7 +16,7 @@ use crate::program::{Compiled, ModuleIdentity, Program};
 use keel_base::{DatabaseId, TreeId};
 use keel_parser::ast;
 use keel_query::bind::mask::MaskSource;
-use keel_query::catalog::{Catalog, ObjectId, TableDef};
+use keel_query::catalog::{Catalog, ColumnDef, ObjectId, TableDef};
 use keel_query::context::Arithmetic;
 use keel_query::{IsolationLevel, SessionInfo};
 use keel_types::datetime::language::Dates;
@@ -143,6 +143,9 @@ pub struct IdentityRestart {
 /// A picture, the principals by which somebody sees it, and what they see.
 type SeenPicture = (Arc<Picture>, Vec<i32>, Arc<Picture>);
 
+/// A view of a picture, and its columns.
+type ViewColumns = (Arc<Picture>, ObjectId, Arc<[ColumnDef]>);
+
 /// A session's state. See the module's chapter.
 pub struct Info {
     /// The instance.
@@ -193,6 +196,8 @@ pub struct Info {
     pub overlays: RefCell<Vec<(Arc<DatabaseEntry>, Overlay)>>,
     /// The last picture that was made for what its user sees: of which, and for which principals.
     seen: RefCell<Option<SeenPicture>>,
+    /// The view whose columns the running statement has asked for last: a query over all columns asks for each of them.
+    view_columns: RefCell<Option<ViewColumns>>,
     /// Rows for statements that select from captured rows, innermost last.
     pub captured: RefCell<Vec<RowSet>>,
     /// Triggers being run, innermost last.
@@ -300,6 +305,7 @@ impl Info {
             savepoints: RefCell::default(),
             overlays: RefCell::default(),
             seen: RefCell::default(),
+            view_columns: RefCell::default(),
             captured: RefCell::default(),
             triggers: RefCell::default(),
             pending: RefCell::default(),
@@ -364,9 +370,28 @@ impl Info {
         self.engine.options().server_name.eq_ignore_ascii_case(name)
     }
 
-    /// Begins a statement: times are read anew.
+    /// Begins a statement: times are read anew, and so are columns of views.
     pub fn begin_statement(&self) {
         self.now.set(None);
+        self.view_columns.take();
+    }
+
+    /// The columns of a view as `make` finds them, once for those who ask for the same view again.
+    pub fn columns_of_view(
+        &self,
+        picture: Arc<Picture>,
+        view: ObjectId,
+        make: impl FnOnce() -> Vec<ColumnDef>,
+    ) -> Arc<[ColumnDef]> {
+        if let Some((of, id, columns)) = &*self.view_columns.borrow()
+            && Arc::ptr_eq(of, &picture)
+            && *id == view
+        {
+            return Arc::clone(columns);
+        }
+        let columns: Arc<[ColumnDef]> = make().into();
+        *self.view_columns.borrow_mut() = Some((picture, view, Arc::clone(&columns)));
+        columns
     }
 
     fn times(&self) -> (i64, i64) {

@@ -13,15 +13,18 @@ use std::sync::Arc;
 type Rows = Vec<Vec<Value>>;
 
 /// The columns of the view with that object id, the current database's or the system's; none when there is no such view.
-pub(crate) fn view_columns(info: &Info, id: i64) -> Vec<ColumnDef> {
-    let Ok(id) = i32::try_from(id) else { return Vec::new() };
+pub(crate) fn view_columns(info: &Info, id: i64) -> Arc<[ColumnDef]> {
+    let Ok(id) = i32::try_from(id) else { return Arc::default() };
     if let Some(view) = super::by_object_id(id) {
         let plain = |(i, (name, ty)): (usize, &Column)| ColumnDef::plain(i, *name, *ty);
         return view.columns.iter().enumerate().map(plain).collect();
     }
     let entry = info.current_database();
-    let view = info.picture(&entry).module_by_id(id).cloned();
-    view.map(|m| super::module_columns(info, &entry, &m)).unwrap_or_default()
+    let picture = info.picture(&entry);
+    match picture.module_by_id(id).cloned() {
+        Some(m) => info.columns_of_view(picture, id, || super::module_columns(info, &entry, &m)),
+        None => Arc::default(),
+    }
 }
 
 const COLUMN: &[Column] = &[

@@ -22,7 +22,7 @@ exec sp_fkeys @pktable_name = 'customer'
 exec sp_statistics 'orders'
 exec sp_special_columns 'customer'
 GO
-exec sp_stored_procedures
+exec sp_stored_procedures @sp_owner = 'dbo'
 exec sp_sproc_columns 'place'
 GO
 exec sp_helpindex 'orders'

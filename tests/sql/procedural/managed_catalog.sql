@@ -1,0 +1,19 @@
+-- What .NET's SqlConnection.GetSchema asks for.
+create table t (a int constraint pk primary key, b nvarchar(20) collate Latin1_General_BIN2 not null default 'x', c decimal(9, 2))
+create index ix on t (b, a desc) include (c)
+GO
+create view v as select a, c from t
+GO
+declare @catalog sysname = db_name()
+exec sys.sp_columns_managed @catalog, null, 't', null, 0
+exec sys.sp_columns_managed null, 'dbo', 'v', 'c', 1
+exec sys.sp_columns_managed null, null, 't', null, 2
+exec sys.sp_indexes_managed @catalog, null, 't', null
+exec sys.sp_indexcolumns_managed null, 'dbo', 't', null, null
+GO
+-- Procedures of the system are found as well.
+create table #found (q sysname, o sysname, n nvarchar(134), i int, p int, r int, m varchar(254) null, t smallint)
+insert #found exec sp_stored_procedures 'sp_help'
+select o, n from #found
+drop view v
+drop table t, #found
