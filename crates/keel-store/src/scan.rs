@@ -192,7 +192,8 @@ impl Cursor {
     pub fn advance(&mut self) -> Result<bool> {
         let found = self.find_next()?;
         if let Some(walk) = self.walk.take() {
-            self.delta.dead().note(walk, found.then(|| self.key()));
+            let evicted = self.root.as_ref().map_or(Lsn::ZERO, |root| root.checkpoint_lsn());
+            self.delta.dead().note(walk, found.then(|| self.key()), evicted);
         }
         Ok(found)
     }

@@ -664,6 +664,31 @@ fn a_scan_of_the_newest_rows_that_rests_holds_nothing() {
     assert_eq!(seen, ROWS);
 }
 
+/// Deleted after the snapshot and evicted, between rows that were deleted before it and are held for its sake.
+#[test]
+fn a_snapshot_sees_a_row_between_dead_ones_that_was_deleted_after_it() {
+    let (store, _) = new_store();
+    let write = |lsn: u64, change: &dyn Fn(&mut WriteSet, u8)| {
+        let mut set = WriteSet::new(TxnId(lsn));
+        (0..9).for_each(|n| change(&mut set, n));
+        commit(&store, set, lsn);
+    };
+    write(10, &|set, n| store.put(set, TREE, &[n], &row(n, 0)).unwrap());
+    checkpoint(&store);
+    let of_all = |set: &mut WriteSet, n, kept: bool| (kept == (n == 4)).then(|| store.delete(set, TREE, &[n]));
+    write(20, &|set, n| drop(of_all(set, n, false)));
+    let snapshot = store.snapshot(Lsn::ZERO);
+    write(30, &|set, n| drop(of_all(set, n, true)));
+    checkpoint(&store);
+    let first = |mode| {
+        let bounds = (Bound::Included(&[0][..]), Bound::Unbounded);
+        let mut cursor = store.scan(mode, None, TREE, bounds, Direction::Forward);
+        cursor.advance().unwrap().then(|| cursor.key().to_vec())
+    };
+    assert_eq!(first(ReadMode::Latest), None);
+    assert_eq!(first(ReadMode::Snapshot(&snapshot)), Some(vec![4]));
+}
+
 impl Store {
     fn scan_len(self: &Arc<Store>, mode: ReadMode<'_>) -> usize {
         let all = (Bound::Unbounded, Bound::Unbounded);
