@@ -18,15 +18,32 @@ commit
 -- session c resumes:
 -- session d resumes:
 -- An index that is made anew is another tree: what a foreign key refers to is looked up there.
-create table parent (k int primary key); insert parent values (1), (2)
-create table child (k int references parent)
+create table parent (i int primary key, k int not null)
+create unique index ux on parent (k)
+insert parent values (1, 1), (2, 2)
+create table child (k int references parent (k))
 GO
 -- session a:
-begin transaction; alter index all on parent rebuild; delete parent where k = 2
+begin transaction; create unique index ux on parent (k desc) with (drop_existing = on); delete parent where k = 2; insert parent values (3, 3)
 -- session b waits:
 insert child values (2)
+-- session c waits:
+insert child values (3)
 -- session a:
 commit
 -- session b resumes:
-select count(*) n from child
+-- session c resumes:
+-- Expressions and conditions, too.
+-- session a:
+begin transaction; truncate table t
+-- session b waits:
+declare @n int = (select count(*) from t with (serializable)); select @n n
+-- session c waits:
+if exists (select * from t with (updlock, holdlock)) select 'there' t else select 'gone' t
+-- session a:
+commit
+-- session b resumes:
+-- session c resumes:
+-- session main:
+select k from child
 GO
