@@ -157,7 +157,9 @@ fn a_walk_does_not_come_back_to_a_leaf_that_has_grown() {
 fn a_leaf_that_has_grown_past_the_separator_beside_it_is_looked_for_again() {
     let map = Map::new();
     let guard = epoch::pin();
-    (0..9).for_each(|key| drop(map.get_or_insert(&[key], Place::Unknown, &guard)));
+    for key in 0..9 {
+        map.get_or_insert(&[key], Place::Unknown, &guard);
+    }
     for (reverse, right) in [(false, 9), (true, 0)] {
         for fence in 0..=9 {
             let (leaf, version, _) = map.find_leaf(Seek::First, reverse, &guard).ok().unwrap();
