@@ -19,6 +19,7 @@ use std::process::{Command, Stdio};
 pub mod broom;
 pub mod catch_up;
 pub mod cli;
+pub mod consistency;
 pub mod consolidation;
 pub mod counters;
 pub mod crash;

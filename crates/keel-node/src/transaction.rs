@@ -207,6 +207,13 @@ impl Transaction {
         })
     }
 
+    /// Whether all of it reads as of one point, whatever is asked for: where this instance does not write the database.
+    #[must_use]
+    #[inline]
+    pub fn reads_a_point(&self) -> bool {
+        self.term == 0
+    }
+
     /// What a statement starting now reads. Under SNAPSHOT always the same point.
     pub fn statement_snapshot(&mut self) -> ReadView {
         self.view_as(self.isolation)

@@ -7,7 +7,7 @@ use crate::bind::mask::MaskSource;
 use crate::catalog::{ObjectId, TableDef};
 use crate::errors::{Error, Result};
 use keel_base::DatabaseId;
-use keel_node::Transaction;
+use keel_node::{ReadView, Transaction};
 use keel_types::Value;
 use keel_types::datetime::language::Dates;
 
@@ -32,6 +32,12 @@ pub trait Transactions {
     fn check_unchanged(&self, objects: &[(DatabaseId, ObjectId)]) -> Result<()> {
         let _ = objects;
         Ok(())
+    }
+
+    /// The view with which the next statement begins, where one was made before, to compare with it what the statement was compiled against.
+    fn first_view(&mut self, database: DatabaseId) -> Option<ReadView> {
+        let _ = database;
+        None
     }
 
     /// Numbers for a change that is written down: its transaction's, which no other of the database ever has, and its own in it. A

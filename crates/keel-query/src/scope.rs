@@ -428,6 +428,11 @@ pub trait BindScope {
         let _ = table;
         None
     }
+    /// What is compiled takes a lock of this table when it runs, besides those that its target has: whoever runs it asks for that first, and
+    /// compiles again if the table was defined otherwise meanwhile.
+    fn will_lock(&self, database: keel_base::DatabaseId, table: crate::catalog::ObjectId) {
+        let _ = (database, table);
+    }
     /// The counters of an index or heap; `None` where nobody counts.
     fn index_use(
         &self,

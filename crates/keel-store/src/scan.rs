@@ -192,7 +192,8 @@ impl Cursor {
     pub fn advance(&mut self) -> Result<bool> {
         let found = self.find_next()?;
         if let Some(walk) = self.walk.take() {
-            self.delta.dead().note(walk, found.then(|| self.key()));
+            let evicted = self.root.as_ref().map_or(Lsn::ZERO, |root| root.checkpoint_lsn());
+            self.delta.dead().note(walk, found.then(|| self.key()), evicted);
         }
         Ok(found)
     }
@@ -310,12 +311,23 @@ impl Cursor {
         true
     }
 
-    /// Puts the base side on `root`, behind the last item of the batch that has been passed.
-    fn open_base(&mut self, root: &Arc<base::BaseRoot>) -> Result<()> {
-        if let Some(last) = self.batch.items.len().checked_sub(1) {
-            let behind = Bound::Excluded(ScanKey::from_slice(self.batch.key(last)));
-            if self.direction == Direction::Reverse { self.upper = behind } else { self.lower = behind }
+    /// Lets go of the batch, which has been passed: what is to come lies behind its last item, on whatever root. Batches without items may
+    /// follow, so the range remembers it.
+    fn leave_batch(&mut self) {
+        let Some(last) = self.batch.items.len().checked_sub(1) else { return };
+        let behind = Bound::Excluded(ScanKey::from_slice(self.batch.key(last)));
+        if self.direction == Direction::Reverse {
+            self.upper = behind
+        } else {
+            self.lower = behind
         }
+        self.batch.keys.clear();
+        self.batch.items.clear();
+        self.batch.at = 0;
+    }
+
+    /// Puts the base side on `root`, at what is left of the range.
+    fn open_base(&mut self, root: &Arc<base::BaseRoot>) -> Result<()> {
         let bounds = (bound_slice(&self.lower), bound_slice(&self.upper));
         let (lower, upper) = base_bounds(self.delta.id(), bounds);
         let mut base = root.scan(bound_slice(&lower), bound_slice(&upper), self.direction);
@@ -335,7 +347,8 @@ impl Cursor {
     }
 
     /// Reads the next batch, and the root that goes with it if that is another one.
-    fn refill(&mut self) -> Result<()> {
+    pub(crate) fn refill(&mut self) -> Result<()> {
+        self.leave_batch();
         let store = match &mut self.source {
             Source::Snapshot(snapshot) => {
                 if self.base.is_none() {
@@ -379,9 +392,6 @@ impl Cursor {
         entries.iter().for_each(|entry| entry.prefetch_head());
         self.batch.items.reserve(entries.len());
         self.batch.keys.reserve(entries.first().map_or(0, |entry| entry.key().len() + 8) * entries.len());
-        self.batch.keys.clear();
-        self.batch.items.clear();
-        self.batch.at = 0;
         for entry in &entries {
             if let Some(walk) = &mut self.walk {
                 walk.meet(entry.key(), entry.deleted(&guard));

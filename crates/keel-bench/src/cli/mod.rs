@@ -5,6 +5,7 @@
 //! that nothing that can be set is missing in it.
 
 mod compare;
+mod consistency;
 mod consolidation;
 mod failover;
 mod group;
@@ -61,6 +62,7 @@ enum Command {
     Failover(failover::Failover),
     Soak(group::Soak),
     Histories(histories::Histories),
+    Consistency(consistency::Consistency),
     Compare(compare::Compare),
 }
 
@@ -87,6 +89,7 @@ impl Bench {
             Command::Failover(c) => c.run(&run),
             Command::Soak(c) => c.run(&run),
             Command::Histories(c) => c.run(&run),
+            Command::Consistency(c) => c.run(&run),
             Command::Compare(c) => c.run(&run),
         }
     }

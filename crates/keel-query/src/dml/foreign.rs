@@ -5,6 +5,7 @@ use crate::bind::{Binder, same_name};
 use crate::catalog::{ForeignKeyDef, ReferentialAction, TableDef};
 use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
+use crate::scope::BindScope;
 use crate::usage::IndexUse;
 use keel_base::{DatabaseId, TreeId};
 use keel_node::LockMode;
@@ -92,6 +93,13 @@ impl ParentCheck {
     #[must_use]
     pub fn locks(&self) -> bool {
         !self.own_table
+    }
+
+    /// Says while the statement is compiled that it looks here.
+    pub fn announce(&self, scope: &dyn BindScope) {
+        if self.locks() {
+            scope.will_lock(self.database, self.object as i32);
+        }
     }
 
     /// Checks the row in the new slots, holding the referenced row against deletion. Its key is left in the buffer.

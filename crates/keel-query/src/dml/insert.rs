@@ -125,6 +125,7 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
     refuse_view_rows(&table)?;
     let columns = insert_columns(&table, &names)?;
     let mut target = Target::new(binder, &table)?;
+    target.parents.iter().for_each(|parent| parent.announce(binder.scope));
     if table.history_of.is_some() {
         return Err(errors::history_inserted(&target.full_name));
     }

@@ -169,6 +169,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let (table, old_first, row_key) = (get.table.clone(), get.first_slot as usize, get.locator);
     refuse_view_rows(&table)?;
     let mut target = Target::new(binder, &table)?;
+    target.parents.iter().for_each(|parent| parent.announce(binder.scope));
     if table.history_of.is_some() {
         return Err(errors::history_merged(&target.full_name));
     }

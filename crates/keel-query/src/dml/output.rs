@@ -102,6 +102,7 @@ pub(crate) fn bind_outputs(
                     return Err(errors::insert_column_count());
                 }
                 let mut target = Target::new(binder, &table)?;
+                target.parents.iter().for_each(|parent| parent.announce(binder.scope));
                 if table.history_of.is_some() {
                     return Err(errors::history_inserted(&target.full_name));
                 }

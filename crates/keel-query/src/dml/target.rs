@@ -128,6 +128,7 @@ fn push_value(row: &mut RowBuilder, v: &Value, ty: &SqlType) {
 impl Target {
     /// Compiles a target. The binder gets slots for the new values.
     pub fn new(binder: &mut Binder<'_>, table: &ArcTable) -> Result<Target> {
+        binder.scope.will_lock(table.database, table.object_id);
         table.check_enabled()?;
         if table.queue {
             return Err(errors::not_modifiable(&table.name));

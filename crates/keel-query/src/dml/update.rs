@@ -567,9 +567,10 @@ pub(crate) fn update_plan(
     let located = locate(planner, found, filter, top, &need, &changed)?;
     let not_null: Vec<usize> =
         sets.iter().filter_map(|s| s.column).filter(|i| !target.table.columns[*i].nullable).collect();
-    let parents = (0..target.parents.len())
+    let parents: Vec<usize> = (0..target.parents.len())
         .filter(|p| target.parents[*p].columns.iter().any(|c| changed.contains(c)))
         .collect();
+    parents.iter().for_each(|p| target.parents[*p].announce(planner.binder.scope));
     let sets = compile_sets(planner, &target, sets)?;
     let before = target.blocks_before(planner, PredicateKind::BeforeUpdate, old_first)?;
     let after = target.blocks_after(planner, Some(&changed))?;

@@ -509,6 +509,10 @@ impl AccessOp {
             state.reads.helps = cx.helps();
         }
         state.mode = State::mode(node, cx);
+        if matches!(state.mode, Mode::Locked(_)) && cx.txn(node.database)?.reads_a_point() {
+            // On a secondary redo takes no locks, so that only a view is of one moment.
+            state.mode = Mode::View;
+        }
         state.parts = None;
         state.cursor = None;
         state.point_pending = false;

@@ -275,20 +275,23 @@ impl<'a> Cx<'a> {
         database: DatabaseId,
         level: Option<Isolation>,
     ) -> Result<(&mut Transaction, &ReadView)> {
-        let txn = self.txns.transaction(database)?;
-        let level = level.filter(|level| *level != txn.isolation());
+        let own = self.txns.transaction(database)?.isolation();
+        let level = level.filter(|level| *level != own);
         let i = match self.views.iter().position(|(d, own, _)| *d == database && *own == level) {
             Some(i) => i,
             None => {
-                let view = match level {
-                    Some(level) => txn.view_as(level),
-                    None => txn.statement_snapshot(),
+                let first = if level.is_none() { self.txns.first_view(database) } else { None };
+                let txn = self.txns.transaction(database)?;
+                let view = match (first, level) {
+                    (Some(first), _) => first,
+                    (None, Some(level)) => txn.view_as(level),
+                    (None, None) => txn.statement_snapshot(),
                 };
                 self.views.push((database, level, view));
                 self.views.len() - 1
             }
         };
-        Ok((txn, &self.views[i].2))
+        Ok((self.txns.transaction(database)?, &self.views[i].2))
     }
 
     /// Accounts for memory that an operator keeps and could not keep elsewhere.

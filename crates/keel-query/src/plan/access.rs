@@ -476,6 +476,9 @@ impl Planner<'_, '_> {
         } else {
             None
         };
+        if lock.is_some() || table_lock.is_some() || h.repeatable || h.serializable {
+            self.binder.scope.will_lock(table.database, table.object_id);
+        }
         let leading = leading_of(get, path, &index, &decode);
         let access = Access {
             database: table.database,

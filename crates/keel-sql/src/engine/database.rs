@@ -477,7 +477,7 @@ impl DatabaseEntry {
         while *pending > 0 {
             self.settled.wait(&mut pending);
         }
-        drop(pending);
+        // Before the next one may be published, which is not settled yet.
         self.picture.load_full()
     }
 

@@ -18,6 +18,7 @@ use keel_node::LockMode;
 use keel_parser::ast::{self, StatementKind};
 use keel_query::RowSink;
 use keel_query::catalog::ObjectId;
+use keel_query::context::{IsolationLevel, SessionInfo};
 use keel_query::plan::Dml;
 use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
@@ -158,11 +159,16 @@ impl Runner<'_> {
         dependencies.current.is_none_or(|(d, schema)| self.is_at(d, schema))
             && dependencies.context.is_none_or(|c| c == self.info.context().map(|group| group.id))
             && dependencies.remote.is_none_or(|remote| self.info.engine.linked().is_current(remote))
-            && dependencies.catalogs.iter().all(|(d, version)| self.info.catalog_version(*d) == *version)
+            && self.has_catalogs_of(dependencies)
             && dependencies
                 .temporary
                 .iter()
                 .all(|(name, version)| self.temporary_version(program, frame, name) == Some(*version))
+    }
+
+    /// Whether nothing was defined otherwise in the databases that something was compiled against.
+    fn has_catalogs_of(&self, dependencies: &Dependencies) -> bool {
+        dependencies.catalogs.iter().all(|(d, version)| self.info.catalog_version(*d) == *version)
     }
 
     fn temporary_version(&self, program: &Program, frame: &Frame, name: &str) -> Option<u64> {
@@ -182,12 +188,18 @@ impl Runner<'_> {
         self.info.temporary_version(name)
     }
 
+    /// Compiles a unit. All that it names is as of one moment: what others define meanwhile has it compiled again.
     pub(super) fn compile(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Compiled> {
         let clock = &self.info.engine.options().env.clock;
         let began = clock.now();
-        let mut compiled = match self.compile_forced(program, frame, unit)? {
-            Some(compiled) => compiled,
-            None => self.compile_hinted(program, frame, unit)?,
+        let mut compiled = loop {
+            let compiled = match self.compile_forced(program, frame, unit)? {
+                Some(compiled) => compiled,
+                None => self.compile_hinted(program, frame, unit)?,
+            };
+            if self.has_catalogs_of(&compiled.dependencies) {
+                break compiled;
+            }
         };
         compiled.took_us = u32::try_from(clock.now().saturating_sub(began).as_micros()).unwrap_or(u32::MAX);
         Ok(compiled)
@@ -313,8 +325,9 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Compiles, takes the locks that keep DDL away from the tables to be changed, and compiles again if DDL was faster.
-    fn locked_unit<'u>(
+    /// Compiles, takes the locks that keep DDL away from the tables to be changed and from those that are read under locks, makes the view that
+    /// is read without locks, and compiles again if DDL was faster: the plan would read trees that are no more, or have no rows yet.
+    pub(super) fn locked_unit<'u>(
         &mut self,
         program: &Arc<Program>,
         frame: &Frame,
@@ -322,24 +335,55 @@ impl Runner<'_> {
     ) -> Result<InUse<'u>> {
         loop {
             let compiled = self.unit(program, frame, unit)?;
-            let mut held = true;
-            for (database, object) in &compiled.targets {
-                let session = self.info.shared.id;
-                let (object, mode) = (*object as u32, LockMode::IntentExclusive);
-                let txn = self.txns.as_dyn().transaction(*database)?;
-                if !txn.holds_table(object, mode) {
-                    held = false;
-                    txn.lock_table(object, mode).map_err(|e| crate::map::txn_error(e, "", session))?;
-                }
+            if compiled.targets.is_empty() && compiled.dependencies.objects.is_empty() {
+                return Ok(compiled);
             }
-            // Under a lock that an earlier statement took nothing has changed since the unit was found good.
-            if held
-                || self.is_current(program, frame, &compiled.dependencies)
+            self.keep_ddl_away(&compiled)?;
+            self.make_view(&compiled)?;
+            if self.is_current(program, frame, &compiled.dependencies)
                 || compiled.dependencies.temporary.iter().any(|(name, _)| name == CAPTURED_ROWS)
             {
                 return Ok(compiled);
             }
         }
+    }
+
+    /// Makes that view, in the one database that has what is read.
+    fn make_view(&mut self, compiled: &Compiled) -> Result<()> {
+        let Dependencies { catalogs, objects, .. } = &compiled.dependencies;
+        match (&catalogs[..], &mut self.txns) {
+            ([(database, _)], Txns::Own(set)) if !objects.is_empty() => set.make_view(*database),
+            _ => Ok(()),
+        }
+    }
+
+    /// The statement is over that the view was made for.
+    pub(super) fn leave_view(&mut self) {
+        if let Txns::Own(set) = &mut self.txns {
+            set.leave_view();
+        }
+    }
+
+    /// Takes those locks.
+    fn keep_ddl_away(&mut self, compiled: &Compiled) -> Result<()> {
+        let locks_rows = matches!(
+            SessionInfo::isolation(self.info),
+            IsolationLevel::RepeatableRead | IsolationLevel::Serializable
+        );
+        let Dependencies { objects, locked, .. } = &compiled.dependencies;
+        let read = objects.iter().filter(|(database, _)| locks_rows && *database != TABLE_VARIABLES);
+        let wanted = compiled.targets.iter().map(|object| (object, LockMode::IntentExclusive));
+        let more = locked.iter().filter(|object| !compiled.targets.contains(object));
+        let wanted = wanted.chain(more.map(|object| (object, LockMode::IntentShared)));
+        let session = self.info.shared.id;
+        for ((database, object), mode) in wanted.chain(read.map(|object| (object, LockMode::SchemaStability)))
+        {
+            let txn = self.txns.as_dyn().transaction(*database)?;
+            if !txn.holds_table(*object as u32, mode) {
+                txn.lock_table(*object as u32, mode).map_err(|e| crate::map::txn_error(e, "", session))?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn select(
@@ -353,7 +397,10 @@ impl Runner<'_> {
         if !self.only_compiles() {
             self.begin_implicit()?;
         }
-        let compiled = self.unit(program, frame, query)?;
+        let compiled = match self.only_compiles() || self.info.on(Switches::FMTONLY) {
+            true => self.unit(program, frame, query)?,
+            false => self.locked_unit(program, frame, query)?,
+        };
         self.info.record_plan(program, query, &compiled);
         let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
         let shown = Statement::new(program, query, plan);
@@ -414,7 +461,9 @@ impl Runner<'_> {
             None => plan.run(&mut ctx, &mut rows),
             Some(watch) => plan.run_counted(&mut ctx, &mut rows, &watch.counts),
         };
-        for message in rows.messages {
+        let messages = rows.messages;
+        self.leave_view();
+        for message in messages {
             self.say(&message);
         }
         run

@@ -142,28 +142,33 @@ impl Runner<'_> {
 
     /// Gives a variable the value of an expression of its type.
     fn assign(&mut self, program: &Arc<Program>, frame: &mut Frame, slot: Slot, unit: &Unit) -> Result<()> {
-        let compiled = self.unit(program, frame, unit)?;
+        let compiled = self.locked_unit(program, frame, unit)?;
         let CompiledCode::Expr(e) = &compiled.code else {
             unreachable!("an expression compiles to an expression")
         };
         if e.appends_to(slot as usize) {
             let Frame { vars, growing, .. } = frame;
             growing.settle_others(vars, e.reads(), slot as usize);
-            return e.append(&mut self.context(vars), growing);
+            let appended = e.append(&mut self.context(vars), growing);
+            self.leave_view();
+            return appended;
         }
         frame.settle_read(e.reads());
-        let value = e.eval(&mut self.context(&mut frame.vars))?;
-        frame.set(slot, value);
+        let value = e.eval(&mut self.context(&mut frame.vars));
+        self.leave_view();
+        frame.set(slot, value?);
         Ok(())
     }
 
     /// The value of an expression.
     pub(super) fn eval(&mut self, program: &Arc<Program>, frame: &mut Frame, unit: &Unit) -> Result<Value> {
-        let compiled = self.unit(program, frame, unit)?;
+        let compiled = self.locked_unit(program, frame, unit)?;
         match &compiled.code {
             CompiledCode::Expr(e) => {
                 frame.settle_read(e.reads());
-                e.eval(&mut self.context(&mut frame.vars))
+                let value = e.eval(&mut self.context(&mut frame.vars));
+                self.leave_view();
+                value
             }
             _ => unreachable!("an expression compiles to an expression"),
         }
@@ -176,22 +181,26 @@ impl Runner<'_> {
         frame: &mut Frame,
         unit: &Unit,
     ) -> Result<(Value, SqlType)> {
-        let compiled = self.unit(program, frame, unit)?;
+        let compiled = self.locked_unit(program, frame, unit)?;
         match &compiled.code {
             CompiledCode::Expr(e) => {
                 frame.settle_read(e.reads());
-                Ok((e.eval(&mut self.context(&mut frame.vars))?, e.ty()))
+                let value = e.eval(&mut self.context(&mut frame.vars));
+                self.leave_view();
+                Ok((value?, e.ty()))
             }
             _ => unreachable!("an expression compiles to an expression"),
         }
     }
 
     fn test(&mut self, program: &Arc<Program>, frame: &mut Frame, unit: &Unit) -> Result<bool> {
-        let compiled = self.unit(program, frame, unit)?;
+        let compiled = self.locked_unit(program, frame, unit)?;
         match &compiled.code {
             CompiledCode::Condition(c) => {
                 frame.settle_read(c.reads());
-                c.test(&mut self.context(&mut frame.vars))
+                let holds = c.test(&mut self.context(&mut frame.vars));
+                self.leave_view();
+                holds
             }
             _ => unreachable!("a condition compiles to a condition"),
         }

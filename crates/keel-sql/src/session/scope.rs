@@ -575,6 +575,14 @@ impl BindScope for Scope<'_> {
         Some(self.info.engine.statistics.get(&entry.store, table, automatic, entry.usage.changes(table)))
     }
 
+    fn will_lock(&self, database: DatabaseId, table: keel_query::catalog::ObjectId) {
+        let object = (database, table);
+        let mut found = self.found.borrow_mut();
+        if object.0 != TABLE_VARIABLES && !found.locked.contains(&object) {
+            found.locked.push(object);
+        }
+    }
+
     fn index_use(
         &self,
         database: DatabaseId,

@@ -16,7 +16,7 @@ use crate::map::txn_error;
 use crate::notify::Reason;
 use crate::notify::changes::Fired;
 use keel_base::DatabaseId;
-use keel_node::{Agent, Commit, Isolation, Mark, Role, Transaction, TxnError};
+use keel_node::{Agent, Commit, Isolation, Mark, ReadView, Role, Transaction, TxnError};
 use keel_query::catalog::{ChangeTrees, ObjectId};
 use keel_query::context::DmlAction;
 use keel_query::watch::Watch;
@@ -43,6 +43,8 @@ pub struct TxnSet {
     asked_to_delay: bool,
     /// Statements that change rows and are not done, outermost first.
     statements: Vec<Statement>,
+    /// What the statement that is about to run sees.
+    view: Option<(DatabaseId, ReadView)>,
     /// Queues of Service Broker that it has sent to or received from.
     pub broker: crate::broker::Touched,
     /// What it has changed of what others watch.
@@ -160,6 +162,7 @@ impl TxnSet {
             log_mark: None,
             asked_to_delay: false,
             statements: Vec::new(),
+            view: None,
             broker: crate::broker::Touched::default(),
             changes: crate::notify::changes::Changes::default(),
         }
@@ -378,8 +381,23 @@ impl TxnSet {
         self.points.retain(|database| self.open.iter().any(|o| o.database == database));
     }
 
+    /// Makes the view with which the next statement begins, where it reads row versions.
+    pub fn make_view(&mut self, database: DatabaseId) -> Result<()> {
+        let txn = self.transaction(database)?;
+        if matches!(txn.isolation(), Isolation::ReadCommitted | Isolation::Snapshot) {
+            self.view = Some((database, txn.statement_snapshot()));
+        }
+        Ok(())
+    }
+
+    /// The statement is over that it was made for.
+    pub fn leave_view(&mut self) {
+        self.view = None;
+    }
+
     /// Ends the table variables' transaction of a statement: they keep what it wrote, or what it had before it failed.
     pub fn end_statement(&mut self) -> Result<()> {
+        self.view = None;
         let Some(index) = self.open.iter().position(|o| o.database == TABLE_VARIABLES) else { return Ok(()) };
         let open = self.open.swap_remove(index);
         let fail = |e| txn_error(e, "tempdb", self.session);
@@ -394,6 +412,10 @@ impl Transactions for TxnSet {
             None => self.begin(database)?,
         };
         Ok(&mut self.open[index].txn)
+    }
+
+    fn first_view(&mut self, database: DatabaseId) -> Option<ReadView> {
+        self.view.take_if(|(of, _)| *of == database).map(|(_, view)| view)
     }
 
     fn change_stamp(&mut self, database: DatabaseId, stamp: Stamp) -> Result<(u64, u64)> {

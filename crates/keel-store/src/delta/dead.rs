@@ -10,7 +10,9 @@
 //!
 //! * A key is **dead** when its newest version is a committed delete. A scan of the newest versions sees for every key
 //!   either what the delta has or what is in the newest base, so keys that it did not meet have no row at all.
-//! * A reader may skip a stretch if it sees all its deletes.
+//! * A reader may skip a stretch if it sees all its deletes: those met, and those that an eviction had taken before the walk, which
+//!   are in the newest base by then and so at or below its checkpoint.
+//! * Stretches lie apart: one that reaches another takes it in. So there is one at most for a birth to end.
 //! * A row that is **born** (written where none was alive) says so after its version is in the chain and before its
 //!   transaction can commit: it is counted, and a stretch around it ends before it. A scan notes a stretch only if
 //!   nothing was born since it began. Between the two somebody always sees the other: the note is announced before the
@@ -51,7 +53,7 @@ pub(crate) struct DeadKeys {
 struct Stretch {
     /// The first key behind it.
     end: Key,
-    /// The newest delete in it.
+    /// No delete in it is newer.
     newest: Lsn,
 }
 
@@ -116,30 +118,38 @@ impl DeadKeys {
         self.stretches.lock().clear();
     }
 
-    /// Ends a walk: its first row is under `row`, or there is none in its range.
-    pub(crate) fn note(&self, walk: Walk, row: Option<&[u8]>) {
+    /// Ends a walk: its first row is under `row`, or there is none in its range. No delete that was evicted before is newer than `evicted`.
+    pub(crate) fn note(&self, walk: Walk, row: Option<&[u8]>, evicted: Lsn) {
         let Some(end) = walk.end(row) else { return };
         let mut stretches = self.stretches.lock();
         self.any.store(true, Ordering::SeqCst);
         if self.births.load(Ordering::SeqCst) != walk.births {
             return;
         }
-        if let Some((_, before)) = stretches.range_mut::<[u8], _>(up_to(&walk.from)).next_back()
-            && before.end >= walk.from
-        {
-            if before.end < end {
-                before.end = end;
-                before.newest = before.newest.max(walk.newest);
-            }
+        let before = stretches.range::<[u8], _>(up_to(&walk.from)).next_back();
+        let known = before.filter(|(_, before)| before.end >= walk.from);
+        if known.is_none() && walk.keys < KEYS_MIN || known.is_some_and(|(_, known)| known.end >= end) {
             return;
         }
-        if walk.keys < KEYS_MIN {
-            return;
-        }
+        let from = known.map_or(walk.from, |(from, _)| from.clone());
+        let mut stretch = Stretch { end, newest: walk.newest.max(evicted) };
+        take_in(&mut stretches, &from, &mut stretch);
         if stretches.len() == STRETCHES_MAX {
             stretches.clear();
         }
-        stretches.insert(walk.from, Stretch { end, newest: walk.newest });
+        stretches.insert(from, stretch);
+    }
+}
+
+/// Joins a stretch that begins at `from` with those that it reaches, which go.
+fn take_in(stretches: &mut BTreeMap<Key, Stretch>, from: &Key, stretch: &mut Stretch) {
+    while let Some((key, other)) = stretches.range(from.clone()..=stretch.end.clone()).next_back() {
+        if other.end > stretch.end {
+            stretch.end = other.end.clone();
+        }
+        stretch.newest = stretch.newest.max(other.newest);
+        let key = key.clone();
+        stretches.remove(&key);
     }
 }
 
@@ -202,7 +212,7 @@ mod tests {
     fn walked(dead: &DeadKeys, from: &[u8], keys: impl IntoIterator<Item = u8>, row: Option<&[u8]>) {
         let mut walk = dead.walk(Bound::Included(from)).unwrap();
         keys.into_iter().for_each(|key| walk.meet(&[key], Some(Lsn(u64::from(key)))));
-        dead.note(walk, row);
+        dead.note(walk, row, Lsn::ZERO);
     }
 
     fn skipped(dead: &DeadKeys, from: &[u8], lsn: u64) -> Option<Vec<u8>> {
@@ -243,10 +253,32 @@ mod tests {
         let mut walk = dead.walk(Bound::Included(&[20])).unwrap();
         (20..60).for_each(|key| walk.meet(&[key], Some(Lsn(1))));
         dead.born(&[100]);
-        dead.note(walk, None);
+        dead.note(walk, None, Lsn::ZERO);
         assert_eq!(skipped(&dead, &[20], 99), None);
         dead.forget();
         assert_eq!(skipped(&dead, &[0], 99), None);
+    }
+
+    #[test]
+    fn a_birth_ends_every_stretch_that_its_key_was_in() {
+        let dead = DeadKeys::default();
+        walked(&dead, &[10], 10..=40, Some(&[41]));
+        walked(&dead, &[50], 50..=60, Some(&[61]));
+        walked(&dead, &[0], 1..=50, Some(&[55]));
+        assert_eq!(skipped(&dead, &[0], 60), Some(vec![61]), "they are one");
+        dead.born(&[20]);
+        assert_eq!(skipped(&dead, &[0], 60), Some(vec![20]));
+        assert_eq!(skipped(&dead, &[20], 60), None);
+    }
+
+    #[test]
+    fn deletes_that_were_evicted_before_count_too() {
+        let dead = DeadKeys::default();
+        let mut walk = dead.walk(Bound::Included(&[0])).unwrap();
+        (1..=40).for_each(|key| walk.meet(&[key], Some(Lsn(1))));
+        dead.note(walk, None, Lsn(50));
+        assert_eq!(skipped(&dead, &[0], 49), None);
+        assert_eq!(skipped(&dead, &[0], 50), Some(vec![40, 0]));
     }
 
     #[test]
@@ -256,7 +288,7 @@ mod tests {
         (1..=40).for_each(|key| walk.meet(&[key], Some(Lsn(1))));
         walk.meet(&[41], None);
         walk.meet(&[42], Some(Lsn(1)));
-        dead.note(walk, Some(&[50]));
+        dead.note(walk, Some(&[50]), Lsn::ZERO);
         assert_eq!(skipped(&dead, &[1], 1), Some(vec![41]));
     }
 }

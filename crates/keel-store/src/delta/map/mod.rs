@@ -279,41 +279,14 @@ impl Map {
     /// Takes what the first leaf of the range has of it, and tells where the rest of the range is.
     fn try_collect<'g>(
         &self,
-        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        range: (Bound<&[u8]>, Bound<&[u8]>),
         reverse: bool,
         max: usize,
         out: &mut Vec<&'g Entry>,
         guard: &'g Guard,
     ) -> Attempt<Rest<'g>> {
-        let (leaf, version, fence) = self.find_leaf(Seek::first(lower, upper, reverse), reverse, guard)?;
-        let count = leaf.count();
-        let first = match lower {
-            Bound::Unbounded => 0,
-            Bound::Included(key) => leaf.lower_bound(&SearchKey::new(key)).0,
-            Bound::Excluded(key) => leaf.upper_bound(&SearchKey::new(key)),
-        };
-        let end = match upper {
-            Bound::Unbounded => count,
-            Bound::Included(key) => leaf.upper_bound(&SearchKey::new(key)),
-            Bound::Excluded(key) => leaf.lower_bound(&SearchKey::new(key)).0,
-        };
-        let in_range = end.saturating_sub(first);
-        for step in 0..in_range.min(max) {
-            let entry = leaf.key(if reverse { end - 1 - step } else { first + step });
-            if entry.is_null() {
-                return Err(Restart);
-            }
-            // SAFETY: was in the tree after the guard was taken; used only after validation.
-            out.push(unsafe { &*entry });
-        }
-        leaf.validate(version)?;
-        // The range ends here when the leaf holds keys past its far end.
-        let ends_here = if reverse { first > 0 } else { end < count };
-        Ok(match fence {
-            _ if in_range > max => Rest::InLeaf,
-            Fence::At(key) if !ends_here => Rest::Behind(key),
-            _ => Rest::Nothing,
-        })
+        let found = self.find_leaf(Seek::first(range.0, range.1, reverse), reverse, guard)?;
+        collect(found, range, reverse, max, out)
     }
 
     /// A leaf, its version, and the separator beside it in walking order.
@@ -524,6 +497,47 @@ impl Map {
         let version = node.read_version()?;
         if self.root.load(Ordering::Acquire) == root { Ok((node, version)) } else { Err(Restart) }
     }
+}
+
+/// Takes what a leaf has of a range, given its version and the separator beside it; tells where the rest of the range is.
+fn collect<'g>(
+    (leaf, version, fence): (&'g Node, u64, Fence<'g>),
+    (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+    reverse: bool,
+    max: usize,
+    out: &mut Vec<&'g Entry>,
+) -> Attempt<Rest<'g>> {
+    let count = leaf.count();
+    let first = match lower {
+        Bound::Unbounded => 0,
+        Bound::Included(key) => leaf.lower_bound(&SearchKey::new(key)).0,
+        Bound::Excluded(key) => leaf.upper_bound(&SearchKey::new(key)),
+    };
+    let end = match upper {
+        Bound::Unbounded => count,
+        Bound::Included(key) => leaf.upper_bound(&SearchKey::new(key)),
+        Bound::Excluded(key) => leaf.lower_bound(&SearchKey::new(key)).0,
+    };
+    let in_range = end.saturating_sub(first);
+    for step in 0..in_range.min(max) {
+        let entry = leaf.key(if reverse { end - 1 - step } else { first + step });
+        if entry.is_null() {
+            return Err(Restart);
+        }
+        // SAFETY: was in the tree after the guard was taken; used only after validation.
+        out.push(unsafe { &*entry });
+    }
+    leaf.validate(version)?;
+    // The range ends here when the leaf holds keys past its far end.
+    let ends_here = if reverse { first > 0 } else { end < count };
+    let fence = match fence {
+        _ if in_range > max => return Ok(Rest::InLeaf),
+        Fence::At(key) if !ends_here => key,
+        _ => return Ok(Rest::Nothing),
+    };
+    // A separator of a node further up may be older than the leaf, which has grown past it since.
+    let past = |entry: &&Entry| (entry.key() < fence) == reverse;
+    if in_range > 0 && out.last().is_some_and(past) { Err(Restart) } else { Ok(Rest::Behind(fence)) }
 }
 
 /// From a node to a child, both as of one moment.

@@ -152,6 +152,25 @@ fn a_walk_does_not_come_back_to_a_leaf_that_has_grown() {
     }
 }
 
+/// What was beside a leaf when its parent's parent was looked at, need not be when the leaf is.
+#[test]
+fn a_leaf_that_has_grown_past_the_separator_beside_it_is_looked_for_again() {
+    let map = Map::new();
+    let guard = epoch::pin();
+    for key in 0..9 {
+        map.get_or_insert(&[key], Place::Unknown, &guard);
+    }
+    for (reverse, right) in [(false, 9), (true, 0)] {
+        for fence in 0..=9 {
+            let (leaf, version, _) = map.find_leaf(Seek::First, reverse, &guard).ok().unwrap();
+            let (all, key) = ((Bound::Unbounded, Bound::Unbounded), [fence]);
+            let fence = Fence::At(if right == fence { &[right][..] } else { &key });
+            let read = collect((leaf, version, fence), all, reverse, usize::MAX, &mut Vec::new());
+            assert_eq!(read.is_ok(), key == [right], "{key:?}, reverse: {reverse}");
+        }
+    }
+}
+
 /// Each thread owns the keys of its residue: what it has inserted and not swept must be found, by itself at any time
 /// and by walks of the others.
 #[test]
