@@ -340,19 +340,19 @@ impl Runner<'_> {
             }
             self.keep_ddl_away(&compiled)?;
             self.make_view(&compiled)?;
-            if self.is_current(program, frame, &compiled.dependencies)
-                || compiled.dependencies.temporary.iter().any(|(name, _)| name == CAPTURED_ROWS)
-            {
+            // What else it was compiled against is this session's.
+            if self.has_catalogs_of(&compiled.dependencies) {
                 return Ok(compiled);
             }
         }
     }
 
-    /// Makes that view, in the one database that has what is read.
+    /// Makes that view, in the one database that has what is read; nobody needs it for tables that are locked.
     fn make_view(&mut self, compiled: &Compiled) -> Result<()> {
-        let Dependencies { catalogs, objects, .. } = &compiled.dependencies;
+        let Dependencies { catalogs, objects, locked, .. } = &compiled.dependencies;
+        let is_locked = |object| compiled.targets.contains(object) || locked.contains(object);
         match (&catalogs[..], &mut self.txns) {
-            ([(database, _)], Txns::Own(set)) if !objects.is_empty() => set.make_view(*database),
+            ([(database, _)], Txns::Own(set)) if !objects.iter().all(is_locked) => set.make_view(*database),
             _ => Ok(()),
         }
     }
