@@ -20,3 +20,17 @@ merge t using (values (1), (2)) s (id) on t.id = s.id when matched then update s
 select id, a from t with (index (u)) where del = 0
 dbcc checkdb with no_infomsgs
 GO
+-- Conditions may name their table.
+create table message (id int not null, token uniqueidentifier null, n int null)
+create unique index tokens on message (n) where message.token is not null
+create unique index others on message (id) where [dbo].[message].[n] > 5
+GO
+create index wrong on message (id) where elsewhere.n is not null
+GO
+insert message values (1, null, 1), (2, null, 1), (3, newid(), 1)
+GO
+insert message values (4, newid(), 1)
+GO
+insert message values (1, null, 6), (3, null, 6)
+GO
+insert message values (3, null, 7)

@@ -108,6 +108,17 @@ revert
 GO
 select item, place, amount from stock order by item
 GO
+-- Whoever deletes names no column: one table behind it is enough.
+with numbered as (select row_number() over (order by amount desc) as n from stock) delete numbered where n > 2
+GO
+select item, amount from stock order by item
+GO
+with numbered as (select row_number() over (order by s.amount) as n from stock s join delivered d on d.item = s.item) delete numbered
+GO
+with counted as (select count(*) as n from stock) delete counted
+GO
+with numbered as (select row_number() over (order by amount) as n from stock) update numbered set n = 1
+GO
 -- In a database that is read-only, too.
 alter database through set read_only
 GO

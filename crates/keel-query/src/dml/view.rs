@@ -52,9 +52,21 @@ pub(crate) fn updatable_base(
         }
         [] if combines(rel) => Err(errors::view_of_groups(&source.alias)),
         [] if unites(rel) => Err(errors::view_of_union(&source.alias)),
-        [] => Err(errors::view_not_updatable(&source.alias)),
+        [] => match &tables_behind(rel)[..] {
+            // Whoever deletes names no column.
+            [one] if assigned.is_empty() && plain_path(rel, *one, &source.alias)? => Ok(*one),
+            [_, _, ..] if assigned.is_empty() => Err(errors::view_not_updatable_multiple(&source.alias)),
+            _ => Err(errors::view_not_updatable(&source.alias)),
+        },
         _ => Err(errors::view_not_updatable_multiple(&source.alias)),
     }
+}
+
+/// The references to tables in it.
+fn tables_behind(rel: &Rel) -> Vec<u32> {
+    let mut tables = Vec::new();
+    references(rel, &mut tables);
+    tables.into_iter().map(|(id, _)| id).collect()
 }
 
 fn combines(rel: &Rel) -> bool {

@@ -93,6 +93,7 @@ impl Runner<'_> {
             });
         }
         let entry = self.entry_of(table.database)?;
+        let filter = c.filter.as_ref().map(|f| of_columns(f, &table.name)).transpose()?;
         let index = {
             let scope = self.ddl_scope(program);
             let mut builder = TableBuilder::new(&scope, &entry, table.schema_id, &table.name);
@@ -104,7 +105,7 @@ impl Runner<'_> {
             IndexDef {
                 unique: c.unique,
                 included,
-                filter: c.filter.as_ref().map(|f| builder.expression_text(f)),
+                filter: filter.as_ref().map(|f| builder.expression_text(f)),
                 ignore_dup_key: option_on(&c.options, "IGNORE_DUP_KEY"),
                 fill_factor: fill_factor(&c.options).unwrap_or(0),
                 disabled: hypothetical.is_some(),
@@ -177,12 +178,13 @@ impl Runner<'_> {
             base.indexes[0].partitioned = builder.partitioning(on)?;
             self.lock_schemes(&entry, &base)?;
         }
+        let filter = c.filter.as_ref().map(|f| of_columns(f, &table.name)).transpose()?;
         base.columnstores.push(ColumnstoreDef {
             index_id: if clustered { 1 } else { base.next_index_id() },
             name: c.name.text.to_string(),
             clustered,
             columns,
-            filter: c.filter.as_ref().map(keel_parser::to_text::stored_text),
+            filter: filter.as_ref().map(keel_parser::to_text::stored_text),
         });
         self.replace_table(base).map(|_| ())
     }
@@ -496,6 +498,32 @@ impl Runner<'_> {
             Some(text) => self.row_condition(table, text).map(Some),
             None => Ok(None),
         }
+    }
+}
+
+/// The condition of a filtered index without the name of its table before columns; error 4104 of another table's.
+fn of_columns(filter: &ast::Expr, table: &str) -> Result<ast::Expr> {
+    let mut filter = filter.clone();
+    leave_out(&mut filter, table)?;
+    Ok(filter)
+}
+
+fn leave_out(filter: &mut ast::Expr, table: &str) -> Result<()> {
+    use ast::ExprKind as K;
+    match &mut filter.kind {
+        K::Column(column) => match column.qualifier.take() {
+            Some(other) if fold(&other.name.text) != fold(table) => {
+                Err(keel_query::errors::multi_part(&format!("{other}.{}", column.name.text)))
+            }
+            _ => Ok(()),
+        },
+        K::Logical { terms, .. } => terms.iter_mut().try_for_each(|term| leave_out(term, table)),
+        K::Compare { left, right, .. } => {
+            leave_out(left, table)?;
+            leave_out(right, table)
+        }
+        K::IsNull { operand, .. } | K::InList { operand, .. } => leave_out(operand, table),
+        _ => Ok(()),
     }
 }
 
