@@ -275,8 +275,10 @@ impl<'a> Cx<'a> {
         database: DatabaseId,
         level: Option<Isolation>,
     ) -> Result<(&mut Transaction, &ReadView)> {
-        let own = self.txns.transaction(database)?.isolation();
-        let level = level.filter(|level| *level != own);
+        let level = match level {
+            Some(level) if level != self.txns.transaction(database)?.isolation() => Some(level),
+            _ => None,
+        };
         let i = match self.views.iter().position(|(d, own, _)| *d == database && *own == level) {
             Some(i) => i,
             None => {

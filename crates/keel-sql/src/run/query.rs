@@ -366,24 +366,34 @@ impl Runner<'_> {
 
     /// Takes those locks.
     fn keep_ddl_away(&mut self, compiled: &Compiled) -> Result<()> {
+        let Dependencies { objects, locked, .. } = &compiled.dependencies;
+        for target in &compiled.targets {
+            self.lock_table(*target, LockMode::IntentExclusive)?;
+        }
+        for object in locked {
+            if !compiled.targets.contains(object) {
+                self.lock_table(*object, LockMode::IntentShared)?;
+            }
+        }
         let locks_rows = matches!(
             SessionInfo::isolation(self.info),
             IsolationLevel::RepeatableRead | IsolationLevel::Serializable
         );
-        let Dependencies { objects, locked, .. } = &compiled.dependencies;
-        let read = objects.iter().filter(|(database, _)| locks_rows && *database != TABLE_VARIABLES);
-        let wanted = compiled.targets.iter().map(|object| (object, LockMode::IntentExclusive));
-        let more = locked.iter().filter(|object| !compiled.targets.contains(object));
-        let wanted = wanted.chain(more.map(|object| (object, LockMode::IntentShared)));
-        let session = self.info.shared.id;
-        for ((database, object), mode) in wanted.chain(read.map(|object| (object, LockMode::SchemaStability)))
-        {
-            let txn = self.txns.as_dyn().transaction(*database)?;
-            if !txn.holds_table(*object as u32, mode) {
-                txn.lock_table(*object as u32, mode).map_err(|e| crate::map::txn_error(e, "", session))?;
+        if locks_rows {
+            for object in objects.iter().filter(|(database, _)| *database != TABLE_VARIABLES) {
+                self.lock_table(*object, LockMode::SchemaStability)?;
             }
         }
         Ok(())
+    }
+
+    fn lock_table(&mut self, (database, object): (DatabaseId, ObjectId), mode: LockMode) -> Result<()> {
+        let session = self.info.shared.id;
+        let txn = self.txns.as_dyn().transaction(database)?;
+        if txn.holds_table(object as u32, mode) {
+            return Ok(());
+        }
+        txn.lock_table(object as u32, mode).map_err(|e| crate::map::txn_error(e, "", session))
     }
 
     pub(super) fn select(
