@@ -37,13 +37,13 @@ impl Owner {
         self.look(crew, w)
     }
 
-    /// Finds out what became of changes in doubt.
+    /// Finds out what became of changes in doubt, under locks: who made them may be committing still.
     fn settle(&mut self, crew: &Crew<'_>, w: &mut Worker<'_>) -> Result<(), CallError> {
         if !leads(w.session) {
             return Err(CallError::Lost("this is not the primary".into()));
         }
         let sql = format!(
-            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT k, v FROM dbo.slots{} WHERE owner = {}",
+            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT k, v FROM dbo.slots{} WITH (REPEATABLEREAD) WHERE owner = {}",
             self.table, self.number
         );
         let there: BTreeMap<i64, i64> = pairs(&w.session.query(&sql)?).into_iter().collect();
