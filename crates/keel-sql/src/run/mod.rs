@@ -17,6 +17,7 @@ mod api_cursor;
 mod call;
 mod compile_only;
 mod cursor;
+mod definitions;
 mod instead;
 mod live_cursor;
 mod needs;

@@ -14,11 +14,9 @@ use crate::session::options::Switches;
 use crate::session::scope::Scope;
 use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed, command};
 use keel_base::DatabaseId;
-use keel_node::LockMode;
 use keel_parser::ast::{self, StatementKind};
 use keel_query::RowSink;
 use keel_query::catalog::ObjectId;
-use keel_query::context::{IsolationLevel, SessionInfo};
 use keel_query::plan::Dml;
 use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
@@ -167,7 +165,7 @@ impl Runner<'_> {
     }
 
     /// Whether nothing was defined otherwise in the databases that something was compiled against.
-    fn has_catalogs_of(&self, dependencies: &Dependencies) -> bool {
+    pub(super) fn has_catalogs_of(&self, dependencies: &Dependencies) -> bool {
         dependencies.catalogs.iter().all(|(d, version)| self.info.catalog_version(*d) == *version)
     }
 
@@ -323,77 +321,6 @@ impl Runner<'_> {
             return Err(errors::database_read_only(entry.name()));
         }
         Ok(())
-    }
-
-    /// Compiles, takes the locks that keep DDL away from the tables to be changed and from those that are read under locks, makes the view that
-    /// is read without locks, and compiles again if DDL was faster: the plan would read trees that are no more, or have no rows yet.
-    pub(super) fn locked_unit<'u>(
-        &mut self,
-        program: &Arc<Program>,
-        frame: &Frame,
-        unit: &'u Unit,
-    ) -> Result<InUse<'u>> {
-        loop {
-            let compiled = self.unit(program, frame, unit)?;
-            if compiled.targets.is_empty() && compiled.dependencies.objects.is_empty() {
-                return Ok(compiled);
-            }
-            self.keep_ddl_away(&compiled)?;
-            self.make_view(&compiled)?;
-            // What else it was compiled against is this session's.
-            if self.has_catalogs_of(&compiled.dependencies) {
-                return Ok(compiled);
-            }
-        }
-    }
-
-    /// Makes that view, in the one database that has what is read; nobody needs it for tables that are locked.
-    fn make_view(&mut self, compiled: &Compiled) -> Result<()> {
-        let Dependencies { catalogs, objects, locked, .. } = &compiled.dependencies;
-        let is_locked = |object| compiled.targets.contains(object) || locked.contains(object);
-        match (&catalogs[..], &mut self.txns) {
-            ([(database, _)], Txns::Own(set)) if !objects.iter().all(is_locked) => set.make_view(*database),
-            _ => Ok(()),
-        }
-    }
-
-    /// The statement is over that the view was made for.
-    pub(super) fn leave_view(&mut self) {
-        if let Txns::Own(set) = &mut self.txns {
-            set.leave_view();
-        }
-    }
-
-    /// Takes those locks.
-    fn keep_ddl_away(&mut self, compiled: &Compiled) -> Result<()> {
-        let Dependencies { objects, locked, .. } = &compiled.dependencies;
-        for target in &compiled.targets {
-            self.lock_table(*target, LockMode::IntentExclusive)?;
-        }
-        for object in locked {
-            if !compiled.targets.contains(object) {
-                self.lock_table(*object, LockMode::IntentShared)?;
-            }
-        }
-        let locks_rows = matches!(
-            SessionInfo::isolation(self.info),
-            IsolationLevel::RepeatableRead | IsolationLevel::Serializable
-        );
-        if locks_rows {
-            for object in objects.iter().filter(|(database, _)| *database != TABLE_VARIABLES) {
-                self.lock_table(*object, LockMode::SchemaStability)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn lock_table(&mut self, (database, object): (DatabaseId, ObjectId), mode: LockMode) -> Result<()> {
-        let session = self.info.shared.id;
-        let txn = self.txns.as_dyn().transaction(database)?;
-        if txn.holds_table(object as u32, mode) {
-            return Ok(());
-        }
-        txn.lock_table(object as u32, mode).map_err(|e| crate::map::txn_error(e, "", session))
     }
 
     pub(super) fn select(
