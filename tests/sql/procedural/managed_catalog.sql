@@ -17,3 +17,15 @@ insert #found exec sp_stored_procedures 'sp_help'
 select o, n from #found
 drop view v
 drop table t, #found
+GO
+-- And GetSchema("Users").
+create user somebody without login
+create role some_role
+GO
+select uid, name as user_name, createdate, updatedate into #users from sysusers where (name = null or (null is null))
+select user_name from #users where user_name in ('dbo', 'guest', 'somebody', 'some_role') and createdate <= updatedate and updatedate is not null
+select name, status, altuid, iif(issqlrole = 1, iif(gid = uid, 'own', 'other'), 'none') as gid, hasdbaccess, islogin, issqluser, issqlrole, isapprole from sysusers
+where name in ('dbo', 'guest', 'somebody', 'some_role', 'public') order by name
+drop user somebody
+drop role some_role
+drop table #users

@@ -116,25 +116,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         rows: my_permissions,
     },
     SystemView { schema: "sys", name: "server_permissions", columns: PERMISSION, rows: server_permissions },
-    SystemView {
-        schema: "sys",
-        name: "sysusers",
-        columns: &[
-            ("uid", super::SMALL),
-            ("status", super::SMALL),
-            ("name", NAME),
-            ("sid", SID),
-            ("islogin", INT),
-        ],
-        rows: |cx| {
-            let row = |p: PrincipalDef| {
-                let sid = p.sid.map_or(NULL, Value::bytes);
-                let uid = i16::try_from(p.principal_id).unwrap_or(i16::MAX);
-                vec![int(uid), int(0), text(p.name), sid, int(i32::from(!p.role))]
-            };
-            cx.picture.principals().into_iter().map(row).collect()
-        },
-    },
+    SystemView { schema: "sys", name: "sysusers", columns: SYSUSER, rows: sysusers },
     SystemView {
         schema: "sys",
         name: "syslogins",
@@ -142,6 +124,59 @@ pub(super) static VIEWS: &[SystemView] = &[
         rows: |cx| visible_logins(cx).iter().map(syslogin).collect(),
     },
 ];
+
+const SYSUSER: &[Column] = &[
+    ("uid", super::SMALL),
+    ("status", super::SMALL),
+    ("name", NAME),
+    ("sid", SID),
+    ("roles", SqlType::VarBinary(Length::Limited(2048))),
+    ("createdate", DATE),
+    ("updatedate", DATE),
+    ("altuid", super::SMALL),
+    ("password", SqlType::VarBinary(Length::Limited(256))),
+    ("gid", super::SMALL),
+    ("environ", SqlType::VarChar(Length::Limited(255))),
+    ("hasdbaccess", INT),
+    ("islogin", INT),
+    ("isntname", INT),
+    ("isntgroup", INT),
+    ("isntuser", INT),
+    ("issqluser", INT),
+    ("isaliased", INT),
+    ("issqlrole", INT),
+    ("isapprole", INT),
+];
+
+/// The same principals as in `sys.database_principals`, as SQL Server 2000 knew them.
+fn sysusers(cx: &ViewContext<'_>) -> Rows {
+    let made = cx.picture.settings().created;
+    let owner = &cx.picture.settings().owner;
+    let short = |n: i32| int(i16::try_from(n).unwrap_or(i16::MAX));
+    let row = |p: PrincipalDef| {
+        let id = p.principal_id;
+        let connects = p.permissions.iter().any(|g| g.name == "CONNECT" && g.state != PermissionState::Deny);
+        let (role, application) = (p.role, p.application.is_some());
+        let group = if role { short(id) } else { int(0) };
+        let flag = |on: bool| int(i32::from(on));
+        let modern = database_principal(p, made, owner);
+        let [name, sid, created, modified] = [0, 8, 5, 6].map(|i: usize| modern[i].clone());
+        let other = if role { int(1) } else { NULL };
+        let mut row = vec![short(id), int(0), name, sid, NULL, created, modified, other, NULL, group, NULL];
+        row.extend([flag(id == 1 || connects), flag(!role && !application)]);
+        row.extend([
+            int(0),
+            int(0),
+            int(0),
+            flag(!role && !application),
+            int(0),
+            flag(role),
+            flag(application),
+        ]);
+        row
+    };
+    cx.picture.principals().into_iter().map(row).collect()
+}
 
 const SYSLOGIN: &[Column] = &[
     ("sid", SID),
