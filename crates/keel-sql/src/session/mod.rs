@@ -362,9 +362,9 @@ impl Session {
         let Err(e) = self.info.settle() else { return };
         sink.retract();
         self.info.shared.killed.store(true, Ordering::Release);
-        if self.info.told_killed.replace(true) {
-            return;
-        }
+        // If it was said before that the session is killed, that has been taken back with the rest: an answer without an error would be taken
+        // for a success.
+        self.info.told_killed.set(true);
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
         runner.rollback_everything();
         runner.report(&errors::located(e, 1, None));

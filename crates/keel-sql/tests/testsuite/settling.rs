@@ -3,7 +3,7 @@
 //! Most of it on an instance without threads of its own: what is not waited for stays where it is, so that one can look at it.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Sink, connect, open, open_by_hand, run, well};
+use crate::common::{Sink, connect, open, open_by_hand, run, value, well};
 use keel_base::env::sim::{SimDisk, Tear};
 use keel_sql::Session;
 use keel_sql::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
@@ -219,4 +219,23 @@ fn what_failed_to_become_durable_is_not_told() {
     disk.heal();
     let again = open(&disk.crash(Tear::LoseAll));
     assert_eq!(count(&mut connect(&again), "d.dbo.t"), "0");
+}
+
+/// Neither is that the session was killed meanwhile without an error: the client would take the empty answer for a success.
+#[test]
+fn who_is_killed_is_told_of_what_failed_to_become_durable() {
+    let disk = SimDisk::new();
+    let (_engine, mut one, mut two) = with_table(&disk);
+    let session = value(&mut one, "SELECT @@SPID");
+    let mut kill = || {
+        well(&mut two, &format!("KILL {session}"));
+        disk.fail_nth(1);
+    };
+    let mut nothing = || ();
+    let mut sink = Watching::new(&mut kill, &mut nothing);
+    one.execute_batch("INSERT d.dbo.t VALUES (1) SELECT 1", &mut sink);
+    assert!(sink.retracted);
+    let said = sink.said.0.finish();
+    assert!(said.contains("Msg ") && !said.contains("rows affected"), "{said}");
+    assert!(one.is_ended());
 }
