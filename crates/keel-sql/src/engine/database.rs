@@ -15,7 +15,7 @@ use keel_node::{Database, Direction, Isolation, ReadPoint, Role, Transaction};
 use keel_query::catalog::{Catalog, ObjectId};
 use keel_store::row;
 use keel_types::error::Result;
-use parking_lot::{Condvar, Mutex, RwLock};
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -378,17 +378,28 @@ impl DatabaseEntry {
     /// numbers that the last one did.
     #[inline]
     fn follow_role(&self) {
-        let role = self.store.role() as u8;
-        if self.role_seen.load(Ordering::Acquire) != role
-            && self.role_seen.swap(role, Ordering::AcqRel) != role
-        {
-            self.history.role_changed();
-            self.capture.role_changed();
-            self.query_store.role_changed();
+        if self.role_seen.load(Ordering::Acquire) != self.store.role() as u8 {
+            self.see_role();
         }
         if self.history.stale() != 0 {
             self.refresh();
         }
+    }
+
+    /// Who finds the role seen finds the history told of it as well.
+    #[cold]
+    fn see_role(&self) {
+        {
+            let _one = self.refreshing.lock();
+            let role = self.store.role() as u8;
+            if self.role_seen.load(Ordering::Acquire) == role {
+                return;
+            }
+            self.history.role_changed();
+            self.role_seen.store(role, Ordering::Release);
+        }
+        self.capture.role_changed();
+        self.query_store.role_changed();
     }
 
     /// A number that is another when redo has changed, or is about to change, anything of the catalog since.
@@ -396,7 +407,8 @@ impl DatabaseEntry {
         self.history.told()
     }
 
-    /// Reads the catalog again if it has to be.
+    /// Reads the catalog again if it has to be. Nobody publishes between what is read and what is kept of it, or what he
+    /// publishes would be lost, or would be made of what a secondary knew.
     fn refresh(&self) {
         let _one = self.refreshing.lock();
         let stale = self.history.stale();
@@ -405,6 +417,11 @@ impl DatabaseEntry {
         }
         let life = self.history.life();
         self.store.wait_for_term_start();
+        let pending = self.pending.lock();
+        if *pending > 0 {
+            // What cannot be read yet. Who compiles waits for it and comes here again.
+            return;
+        }
         // A copy that cannot be read is refused to everybody by its role; the next reader tries again.
         let point = self.store.read_point();
         let Ok(stored) = Stored::read(&self.store, &self.name(), &point, &self.fingerprints) else { return };
@@ -418,6 +435,7 @@ impl DatabaseEntry {
         let version = picture.version();
         self.picture.store(picture);
         self.version.store(version, Ordering::Release);
+        drop(pending);
         self.keep_log();
     }
 
@@ -474,11 +492,20 @@ impl DatabaseEntry {
     pub fn picture(&self) -> Arc<Picture> {
         self.follow_role();
         let mut pending = self.pending.lock();
-        while *pending > 0 {
-            self.settled.wait(&mut pending);
+        if *pending > 0 {
+            self.wait_settled(&mut pending);
+            // That was in the way of who read the catalog again.
+            MutexGuard::unlocked(&mut pending, || self.follow_role());
+            self.wait_settled(&mut pending);
         }
         // Before the next one may be published, which is not settled yet.
         self.picture.load_full()
+    }
+
+    fn wait_settled(&self, pending: &mut MutexGuard<'_, u32>) {
+        while **pending > 0 {
+            self.settled.wait(pending);
+        }
     }
 
     /// DROP DATABASE has taken it away.
@@ -678,6 +705,8 @@ impl DatabaseEntry {
 
     /// Makes changes visible. Until [`DatabaseEntry::settle`] nobody compiles against them.
     pub fn publish(&self, ops: &[CatalogOp]) {
+        // Not over what a secondary knew.
+        self.follow_role();
         let mut pending = self.pending.lock();
         *pending += 1;
         let old = self.picture.load_full();
