@@ -31,6 +31,14 @@ insert copy.dbo.orders values (20, N'no')
 GO
 create table copy.dbo.mine (a int)
 GO
+truncate table copy.dbo.orders
+GO
+alter table copy.dbo.orders add more int
+GO
+drop table copy.dbo.orders
+GO
+create index by_note on copy.dbo.orders (note)
+GO
 alter database copy set recovery simple
 GO
 alter database copy modify name = other

@@ -183,13 +183,17 @@ impl Runner<'_> {
         }
     }
 
-    /// Locks an object against everybody else, to the end of the transaction.
+    /// Locks an object against everybody else, to the end of the transaction; 3906 on a copy.
     pub(crate) fn lock_schema(&mut self, database: DatabaseId, object: ObjectId) -> Result<()> {
         if database == TEMPDB {
             return Ok(());
         }
         let session = self.info.shared.id;
         let txn = self.txns_dyn().transaction(database)?;
+        if txn.reads_a_point() {
+            let name = self.info.engine.database_by_id(database).map(|entry| entry.name());
+            return Err(errors::database_read_only(&name.unwrap_or_default()));
+        }
         txn.lock_table(object as u32, LockMode::SchemaModification).map_err(|e| txn_error(e, "", session))
     }
 
@@ -208,10 +212,13 @@ impl Runner<'_> {
 
     /// Locks what has no lock of its own and is numbered one after the other, or changed in part: schemas, types, partition
     /// functions and schemes, users and roles with their permissions, extended properties. To the end of the transaction; what
-    /// is looked at afterwards stays.
+    /// is looked at afterwards stays. 3906 on a copy.
     pub(crate) fn lock_catalog(&mut self, entry: &DatabaseEntry) -> Result<()> {
         let session = self.info.shared.id;
         let txn = self.txns_dyn().transaction(entry.id)?;
+        if txn.reads_a_point() {
+            return Err(errors::database_read_only(&entry.name()));
+        }
         txn.lock_table(CATALOG_LOCK, LockMode::Exclusive).map_err(|e| txn_error(e, "", session))
     }
 
