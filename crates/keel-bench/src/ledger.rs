@@ -6,12 +6,12 @@
 //! A client whose server has gone looks for the primary among all instances.
 
 use crate::fleet::{Fleet, number};
-use crate::tds::Address;
+use crate::tds::{Address, TdsConnection};
 use anyhow::{Result, anyhow, ensure};
 use keel_workload::{Cell, Connection};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 /// A client whose server is gone waits so long before it looks for another.
@@ -112,8 +112,21 @@ impl Clients {
     ///
     /// # Errors
     /// When it cannot be reached or refuses.
-    pub fn session(&self, node: usize) -> Result<impl Connection + use<>> {
+    pub fn session(&self, node: usize) -> Result<TdsConnection> {
         self.addresses[node].session(&self.database)
+    }
+
+    /// The same, where the primary was seen last.
+    ///
+    /// # Errors
+    /// When it cannot be reached or refuses.
+    pub fn session_with_primary(&self) -> Result<TdsConnection> {
+        self.session(self.primary.load(Ordering::Relaxed))
+    }
+
+    /// Held for one step by everybody who writes.
+    pub(crate) fn working(&self) -> RwLockReadGuard<'_, ()> {
+        self.quiet.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A session where the primary was seen last, or with one further on, who may turn out not to be it.
@@ -129,7 +142,7 @@ impl Clients {
         while self.running() {
             if let Some(mut connection) = self.connect(further) {
                 while self.running() {
-                    let _working = self.quiet.read().unwrap_or_else(PoisonError::into_inner);
+                    let _working = self.working();
                     if !step(&mut *connection) {
                         break;
                     }

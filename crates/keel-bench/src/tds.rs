@@ -308,6 +308,17 @@ fn lost(error: ClientError) -> CallError {
 }
 
 impl TdsConnection {
+    /// Sends a batch, and tells the server after a pause to stop, as a client does whose time is over. The session goes on.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn cancel(&mut self, sql: &str, after: Duration) -> Result<(), CallError> {
+        self.client.batch(sql).map_err(lost)?;
+        std::thread::sleep(after);
+        self.client.attention().map_err(lost)?;
+        self.client.drain_attention().map_err(lost)
+    }
+
     /// Reads the response to its end; hands rows to `each`.
     fn finish(&mut self, mut each: impl FnMut(Vec<Data<'static>>)) -> Result<u64, CallError> {
         self.read(|token| {

@@ -1,5 +1,6 @@
 //! What everybody who works on the tables needs: sessions with the primary, random choices, and a place for what was seen.
 
+use super::tables::ACCOUNTS;
 use super::{DATABASE, Settings};
 use crate::fleet::number;
 use crate::ledger::Clients;
@@ -91,6 +92,29 @@ impl<'a> Crew<'a> {
         }
     }
 
+    /// Statements that are whole or not there, stopped by their client at any moment; what it has of them it commits.
+    pub(super) fn cancel(&self, number: u64) {
+        let mut dice = self.dice(number);
+        while self.clients.running() {
+            if let Ok(mut session) = self.clients.session_with_primary() {
+                // It may be with who is the primary no more.
+                for _ in 0..50 {
+                    let _working = self.clients.working();
+                    std::thread::sleep(std::time::Duration::from_millis(dice.u64(0..100)));
+                    let sql = cancelled(&mut Worker { session: &mut session, dice: &mut dice });
+                    let after = std::time::Duration::from_micros(1 << dice.u64(4..17));
+                    let done = session
+                        .cancel(&sql, after)
+                        .and_then(|()| session.execute("IF @@TRANCOUNT > 0 COMMIT"));
+                    if !self.goes_on("statements stopped", &mut session, done) || !self.clients.running() {
+                        break;
+                    }
+                }
+            }
+            std::thread::sleep(crate::ledger::PAUSE);
+        }
+    }
+
     /// Notes what came of a job. Whether its session is still of use.
     pub(super) fn goes_on(
         &self,
@@ -131,6 +155,22 @@ impl<'a> Crew<'a> {
 pub(super) fn leads(session: &mut dyn Connection) -> bool {
     let sql = format!("SELECT CONVERT(int, ISNULL(sys.fn_hadr_is_primary_replica('{DATABASE}'), 1))");
     number(session, &sql).is_ok_and(|n| n == Some(1))
+}
+
+/// What is stopped: each statement keeps the sum of all accounts.
+fn cancelled(w: &mut Worker<'_>) -> String {
+    let (from, abort) = (w.below(ACCOUNTS), w.pick(&["ON", "OFF"]));
+    let begin = w.begin("READ COMMITTED");
+    let statement = match w.below(12) {
+        0 => "UPDATE dbo.accounts SET flag = 1 - flag, branch = (branch + 1) % 40".into(),
+        1 => format!("UPDATE dbo.accounts SET branch = (branch + 3) % 40 WHERE id BETWEEN {from} AND {from} + 200"),
+        4..8 => format!(
+            "UPDATE a SET balance = a.balance + s.d FROM dbo.accounts a JOIN (SELECT id, IIF(COUNT(*) OVER () % 2 = 1, 0, IIF(ROW_NUMBER() OVER (ORDER BY id) % 2 = \
+             0, 1, -1)) AS d FROM dbo.accounts WITH (UPDLOCK, HOLDLOCK) WHERE id BETWEEN {from} AND {from} + 99) s ON s.id = a.id"
+        ),
+        _ => "SELECT a.note FROM dbo.accounts a WITH (REPEATABLEREAD) JOIN dbo.accounts b ON b.code = a.code ORDER BY a.balance".into(),
+    };
+    format!("{begin}SET XACT_ABORT {abort}; {statement}")
 }
 
 fn number_of(error: &str) -> Option<u32> {

@@ -2,7 +2,7 @@
 
 use super::DATABASE;
 use super::clients::{Crew, Job, Worker};
-use super::tables::{ACCOUNTS, BRANCHES, TOTAL, invariants};
+use super::tables::{ACCOUNTS, BRANCHES, MOVED, TOTAL, invariants};
 use crate::fleet::number;
 use anyhow::Error;
 use keel_workload::{CallError, Cell};
@@ -10,7 +10,7 @@ use keel_workload::{CallError, Cell};
 type Done = Result<(), CallError>;
 
 /// Who changes the accounts, with a name and how many of each for one client.
-pub(super) const WRITERS: [(&str, Job); 8] = [
+pub(super) const WRITERS: [(&str, Job); 9] = [
     ("transfers", transfer),
     ("transfers", transfer),
     ("moves between branches", move_branch),
@@ -19,14 +19,16 @@ pub(super) const WRITERS: [(&str, Job); 8] = [
     ("merges", merge),
     ("changes of all accounts", change_all),
     ("cursors", walk),
+    ("changes of partitioned rows", change_parts),
 ];
 
 /// Who gets in their way; one of each.
-pub(super) const DISTURBERS: [(&str, Job); 5] = [
+pub(super) const DISTURBERS: [(&str, Job); 6] = [
     ("checkpoints", checkpoint),
     ("schema changes", reshape),
     ("sessions killed", kill),
     ("tables switched or emptied", switch),
+    ("partitions switched, split or merged", switch_part),
     ("log backups", back_up),
 ];
 
@@ -205,6 +207,9 @@ fn kill(_: &Crew<'_>, w: &mut Worker<'_>) -> Done {
 /// Rows that go from one table to another as a whole, by SWITCH, or are made anew.
 fn switch(crew: &Crew<'_>, w: &mut Worker<'_>) -> Done {
     let begin = w.begin("READ COMMITTED");
+    if w.below(4) == 0 {
+        return load(w, &begin);
+    }
     let sql = match w.below(3) {
         0 => {
             "IF EXISTS (SELECT * FROM dbo.here) BEGIN TRUNCATE TABLE dbo.there; ALTER TABLE dbo.here SWITCH TO dbo.there END ELSE ALTER TABLE dbo.there SWITCH TO dbo.here"
@@ -227,6 +232,48 @@ fn switch(crew: &Crew<'_>, w: &mut Worker<'_>) -> Done {
         crew.violation(&format!("{rows:?} rows of 500 after {sql}; {end}"));
     }
     Ok(())
+}
+
+/// Made anew by a bulk load.
+fn load(w: &mut Worker<'_>, begin: &str) -> Done {
+    w.session.execute(&format!("{begin}DELETE dbo.there; TRUNCATE TABLE dbo.here"))?;
+    let end = w.end();
+    w.session.bulk("there", &["k"], &mut (1..=MOVED).map(|k| vec![Cell::Int(k)]))?;
+    w.session.execute(end)
+}
+
+/// Rows under other keys, in other partitions, and with other values.
+fn change_parts(_: &Crew<'_>, w: &mut Worker<'_>) -> Done {
+    let level = w.pick(&["READ COMMITTED", "SNAPSHOT", "SERIALIZABLE"]);
+    let (one, every, by) = (w.below(100), 1 + w.below(20), 100 * (1 + w.below(3)));
+    let (begin, end) = (w.begin(level), w.end());
+    w.session.execute(&format!(
+        "{begin}UPDATE dbo.parts SET v = v + 1 WHERE k % {every} = 0; IF NOT EXISTS (SELECT * FROM dbo.stage WITH (HOLDLOCK)) UPDATE dbo.parts SET k = (k + \
+         {by}) % 400 WHERE k % 100 = {one}; {end}"
+    ))
+}
+
+/// Partitions that go to a table and come back, and others that are split and merged.
+fn switch_part(_: &Crew<'_>, w: &mut Worker<'_>) -> Done {
+    std::thread::sleep(std::time::Duration::from_millis(w.dice.u64(0..200)));
+    let at = [50, 150, 250, 350][w.dice.usize(0..4)];
+    let split = format!(
+        "IF EXISTS (SELECT * FROM sys.partition_range_values v JOIN sys.partition_functions f ON f.function_id = v.function_id WHERE f.name = N'hundreds' \
+         AND v.value = {at}) ALTER PARTITION FUNCTION hundreds() MERGE RANGE ({at}) ELSE BEGIN ALTER PARTITION SCHEME hundreds NEXT USED [PRIMARY]; ALTER \
+         PARTITION FUNCTION hundreds() SPLIT RANGE ({at}) END"
+    );
+    let sql = match w.below(4) {
+        0 => &split,
+        1 => {
+            "DELETE TOP (1) dbo.parts OUTPUT deleted.k, deleted.v INTO dbo.stage WHERE k BETWEEN 100 AND 199; DELETE dbo.stage OUTPUT deleted.k, deleted.v INTO dbo.parts"
+        }
+        _ => {
+            "IF EXISTS (SELECT * FROM dbo.stage) ALTER TABLE dbo.stage SWITCH TO dbo.parts PARTITION $PARTITION.hundreds(100) ELSE ALTER TABLE dbo.parts \
+             SWITCH PARTITION $PARTITION.hundreds(100) TO dbo.stage"
+        }
+    };
+    let (begin, end) = (w.begin("READ COMMITTED"), w.end());
+    w.session.execute(&format!("{begin}{sql}; {end}"))
 }
 
 /// The next backup of the log; the chain is restored in the end.

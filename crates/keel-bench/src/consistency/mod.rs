@@ -5,10 +5,10 @@
 //! accounts: clustered, unique, filtered, descending, computed indexes, long values     ┐ each transaction keeps the sum of all;
 //! entries: a foreign key with a cascade; branches: kept by a trigger; an indexed view  ┘ readers compare any two ways to it
 //! slots: a table, a heap, a system-versioned table: each key has one owner, who finds what it has written, and nothing else
-//! here, there: rows that SWITCH, TRUNCATE and loads move as a whole
+//! here, there: rows that SWITCH, TRUNCATE and loads move as a whole; parts, stage: partitions that are switched, split and merged
 //! ```
 //!
-//! Meanwhile checkpoints follow each other, memory is short, indexes are made, rebuilt and dropped, sessions are killed, backups of the log
+//! Meanwhile checkpoints follow each other, memory is short, indexes are made, rebuilt and dropped, sessions are killed, statements stopped and backups of the log
 //! are taken, and the process is killed and started again; with a group, machines fail over, and readers look at every copy. Between the kills
 //! all of them stand still: the owners' notes and the ledger of acknowledged commits are compared, DBCC looks at every page, the copies
 //! at each other, past versions are what they were, and the backups, restored, give a database of which all this is true as well.
@@ -147,6 +147,8 @@ fn start<'a>(
             });
         });
     }
+    let canceller = number();
+    scope.spawn(move || crew.cancel(canceller));
     for (name, job) in jobs::DISTURBERS {
         let number = number();
         scope.spawn(move || crew.work(number, name, job));

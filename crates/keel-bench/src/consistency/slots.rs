@@ -32,7 +32,10 @@ impl Owner {
         if !self.doubt.is_empty() {
             self.settle(crew, w)?;
         }
-        self.change(w)?;
+        // One that changes nothing succeeds with a secondary too, which may be behind.
+        if !self.change(w)? && !leads(w.session) {
+            return Err(CallError::Lost("this is not the primary".into()));
+        }
         self.look(crew, w)?;
         self.look(crew, w)
     }
@@ -67,8 +70,8 @@ impl Owner {
         };
     }
 
-    /// Inserts, updates and deletes at random keys or side by side.
-    fn change(&mut self, w: &mut Worker<'_>) -> Result<(), CallError> {
+    /// Inserts, updates and deletes at random keys or side by side. Whether there were any.
+    fn change(&mut self, w: &mut Worker<'_>) -> Result<bool, CallError> {
         let table = self.table;
         let (mut changes, mut sql) = (BTreeMap::new(), String::new());
         let (first, side_by_side, clears) = (w.below(SLOTS), w.dice.bool(), w.dice.u8(0..3) == 0);
@@ -93,11 +96,15 @@ impl Owner {
                  ROLLBACK TRANSACTION s; "
             ));
         }
+        if w.dice.u8(0..3) == 0 {
+            sql.push_str(&self.mistake(w));
+        }
         let level = w.pick(&["READ COMMITTED", "SNAPSHOT", "SERIALIZABLE"]);
         let (begin, end) = (w.begin(level), w.end());
         for (k, v) in &changes {
             self.doubt.insert(*k, [self.rows.get(k).copied(), *v]);
         }
+        let any = !changes.is_empty();
         match w.session.execute(&format!("{begin}{sql}{end}")) {
             Ok(()) if end == "COMMIT" => changes.into_iter().for_each(|(k, v)| self.note(k, v)),
             Ok(()) => {}
@@ -108,7 +115,36 @@ impl Owner {
             Err(error) => return Err(error),
         }
         self.doubt.clear();
-        Ok(())
+        Ok(any)
+    }
+
+    /// A statement that fails half way, and leaves nothing; where nothing is in its way it is taken back.
+    fn mistake(&self, w: &mut Worker<'_>) -> String {
+        let (table, owner, at) = (self.table, self.number, w.below(SLOTS));
+        let own = format!("dbo.slots{table} WHERE owner = {owner}");
+        let fails = format!("1 / IIF(k >= {at}, 0, 1)");
+        let statement = match w.below(5) {
+            0 => format!("UPDATE dbo.slots{table} SET v = v + {fails} WHERE owner = {owner}"),
+            1 => format!("DELETE {own} AND {fails} = 1"),
+            2 => {
+                // Keys that are free, until one that is not; a heap has no such keys.
+                let there = if table == 1 { "1 / IIF(k >= 100000, 1, 0)" } else { "1" };
+                format!(
+                    "INSERT dbo.slots{table} (k, owner, v) SELECT k, owner, v FROM (SELECT k + IIF(k < {at}, 100000, 0) AS k, owner, v FROM {own}) s WHERE \
+                     {there} = 1"
+                )
+            }
+            3 => format!(
+                "DECLARE @gone TABLE (k tinyint); DELETE dbo.slots{table} OUTPUT deleted.k INTO @gone WHERE owner = {owner}"
+            ),
+            _ => format!(
+                "MERGE dbo.slots{table} t USING (SELECT k FROM {own} UNION ALL SELECT MAX(k) FROM {own}) s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = t.v + 1;"
+            ),
+        };
+        format!(
+            "SET XACT_ABORT OFF; SAVE TRANSACTION m; BEGIN TRY {statement}; ROLLBACK TRANSACTION m END TRY BEGIN CATCH IF XACT_STATE() = -1 THROW END CATCH; \
+             SET XACT_ABORT ON; "
+        )
     }
 
     fn insert(&self, k: i64, v: i64, w: &mut Worker<'_>) -> String {

@@ -12,7 +12,9 @@ pub(super) const BRANCHES: i64 = 40;
 /// Keys of the tables whose rows come and go.
 pub(super) const SLOTS: i64 = 2_000;
 /// Rows that lie in one of two tables, and are moved between them as a whole.
-const MOVED: i64 = 500;
+pub(super) const MOVED: i64 = 500;
+/// Rows of a partitioned table and of the one that its partitions are switched to, together.
+pub(super) const PARTED: i64 = 400;
 /// Indexes that have all accounts, with what they give a balance by.
 const WHOLE: [(&str, &str); 4] = [
     ("by_branch", "balance"),
@@ -62,6 +64,15 @@ pub(super) fn make(session: &mut dyn Connection, database: &str) -> Result<()> {
              SYSTEM_TIME (since, until_)) WITH (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.slots2_before))"
         ),
         format!("CREATE TABLE dbo.here (k int NOT NULL PRIMARY KEY); CREATE TABLE dbo.there (k int NOT NULL PRIMARY KEY); INSERT dbo.here SELECT value FROM GENERATE_SERIES(1, {MOVED})"),
+        "CREATE PARTITION FUNCTION hundreds (int) AS RANGE RIGHT FOR VALUES (100, 200, 300); CREATE PARTITION SCHEME hundreds AS PARTITION hundreds ALL \
+         TO ([PRIMARY])"
+            .into(),
+        format!(
+            "CREATE TABLE dbo.parts (k int NOT NULL PRIMARY KEY, v int NOT NULL, INDEX by_v (v) INCLUDE (k)) ON hundreds (k); CREATE TABLE dbo.stage (k int \
+             NOT NULL PRIMARY KEY CHECK (k >= 100 AND k < 200), v int NOT NULL, INDEX by_v (v) INCLUDE (k)); INSERT dbo.parts SELECT value, value % 7 FROM \
+             GENERATE_SERIES(0, {})",
+            PARTED - 1
+        ),
     ];
     batches.iter().try_for_each(|batch| session.execute(batch).map_err(|e| anyhow!("{e}: {batch}")))
 }
@@ -107,6 +118,8 @@ pub(super) fn invariants() -> Vec<(String, String)> {
         ("the accounts forwards or backwards are not all", none([ends("ASC"), ends("DESC")])),
         ("an account found by a scan is not found by a seek", "SELECT COUNT(*) FROM dbo.accounts a WITH (INDEX(by_balance)) WHERE NOT EXISTS (SELECT * FROM dbo.accounts b WITH (FORCESEEK) WHERE b.code = a.code AND b.id = a.id AND b.balance = a.balance)".into()),
         ("a code is there twice", "SELECT COUNT(*) - COUNT(DISTINCT code) FROM dbo.accounts WITH (INDEX(1))".into()),
+        ("rows of partitions and of what is switched out are not all", format!("SELECT (SELECT COUNT(*) FROM dbo.parts WITH (INDEX(1))) + (SELECT COUNT(*) FROM dbo.stage WITH (INDEX(1))) - {PARTED}")),
+        ("the rows of partitions in an index are not those of the table", format!("SELECT (SELECT COUNT(*) + SUM(k) FROM dbo.parts WITH (INDEX(by_v))) + (SELECT COUNT(*) + ISNULL(SUM(k), 0) FROM dbo.stage WITH (INDEX(by_v))) - {PARTED} - {}", PARTED * (PARTED - 1) / 2)),
         ("an entry has no account", "SELECT COUNT(*) FROM dbo.entries e WHERE NOT EXISTS (SELECT * FROM dbo.accounts a WHERE a.id = e.account)".into()),
         ("the entries by account are not those of the table", "SELECT (SELECT COUNT(*) FROM dbo.entries WITH (INDEX(1))) - (SELECT COUNT(*) FROM dbo.entries WITH (INDEX(by_account)))".into()),
     ];
