@@ -25,9 +25,12 @@ impl Group {
         self.config.options.cluster_type.is_by_vote()
     }
 
-    /// The newest configuration that is known to be agreed.
-    pub(crate) fn settled(&self) -> &GroupConfig {
-        &self.store.settled
+    /// What this instance knows to be agreed on a group of a cluster, for a forced quorum: also that it was dropped, but nothing of a
+    /// group that was given up here alone.
+    pub(crate) fn known_agreed(&self) -> Option<&GroupConfig> {
+        let settled = &self.store.settled;
+        let given_up = self.local.gone && !settled.dropped;
+        (self.clustered() && !given_up && settled.stamp != Stamp::default()).then_some(settled)
     }
 
     /// Writes down what may be, and offers the store what it has not got.

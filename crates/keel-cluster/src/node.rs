@@ -593,9 +593,7 @@ impl Node {
             Command::RemoveMember { instance } => self.cluster.remove_member(&sight!(self), id, instance),
             _ => {
                 self.each_group(out, Group::doubt);
-                let groups = self.groups.values().filter(|g| g.exists() && g.clustered());
-                let known = groups.map(|g| g.settled().clone()).filter(|c| c.stamp != Default::default());
-                let known = known.collect();
+                let known = self.groups.values().filter_map(Group::known_agreed).cloned().collect();
                 self.cluster.force(&self.me, known, &mut self.random);
                 let changed: Vec<GroupId> = self.groups.keys().copied().collect();
                 changed.into_iter().for_each(|group| self.store_applied(group, out));

@@ -68,3 +68,23 @@ fn who_has_lost_his_record_gets_it_back_as_the_cluster_has_it() {
         assert_eq!(agreed.stamp > before.stamp, changed);
     }
 }
+
+#[test]
+fn a_forced_quorum_does_not_bring_a_group_back_that_is_known_to_be_dropped() {
+    let mut pair = automatic_pair();
+    // The second hears of it from the primary and not from the store.
+    pair.cut = true;
+    pair.command(0, 9, Command::DropGroup { group: GROUP });
+    let told = pair.done.iter().rev().find_map(|(_, action)| match action {
+        Action::Send { msg: Msg::Config(config), .. } if config.dropped => Some((**config).clone()),
+        _ => None,
+    });
+    say(&mut pair, &told.expect("the primary tells its members"));
+    assert!(pair.nodes[1].status().is_empty());
+    assert!(pair.nodes[1].agreed_configs().all(|group| !group.dropped));
+    pair.command(1, 10, Command::ForceQuorum);
+    assert_eq!(pair.answer(10), Some(Ok(())));
+    assert!(pair.nodes[1].agreed_configs().all(|group| group.dropped));
+    pair.pass(1);
+    assert_eq!(pair.nodes[1].cluster_status().unwrap().quorum, QuorumState::Normal);
+}
