@@ -136,6 +136,19 @@ impl Group {
         self.beat_all(cx);
     }
 
+    /// It is offered to the cluster as a new group, and not known to be agreed.
+    pub(crate) fn is_being_made(&self) -> bool {
+        self.exists() && self.clustered() && self.store.settled.stamp == Stamp::default()
+    }
+
+    /// The cluster has another group of the name of this one, which is being made: it takes no second one.
+    pub(crate) fn name_is_taken(&mut self, cx: &mut Cx<'_>) {
+        for command in std::mem::take(&mut self.promotion_commands) {
+            cx.reply(command, Err(CommandError::GroupExists));
+        }
+        self.fall_back(cx, FenceReason::Removed);
+    }
+
     /// Tells the members at once what heartbeats say.
     fn beat_all(&self, cx: &mut Cx<'_>) {
         for peer in self.config.replicas.iter().filter_map(|r| r.instance) {

@@ -264,6 +264,7 @@ impl Node {
             let Drained { groups, leader, busy } = self.cluster.drain(&sight!(self), out);
             for group in groups {
                 self.store_applied(group, out);
+                self.refuse_second_of_name(out);
             }
             if leader {
                 self.each_group(out, |group, cx| group.propose_again(cx));
@@ -613,17 +614,19 @@ impl Node {
         log_epoch: keel_base::Epoch,
         out: &mut Vec<Action>,
     ) {
-        let taken = self.groups.values().any(|g| {
+        let by_vote = config.options.cluster_type.is_by_vote();
+        let here = self.groups.values().any(|g| {
             g.config.id == config.id || g.exists() && g.config.name.eq_ignore_ascii_case(&config.name)
         });
+        let in_cluster = by_vote && self.cluster.contents().is_some_and(|c| c.has_another_named(&config));
         let mine = config.replica_named(&self.me.server_name).map(|r| (r.id, r.keeps_data()));
         let error = match mine {
-            _ if taken => CommandError::GroupExists,
+            _ if here || in_cluster => CommandError::GroupExists,
             None => CommandError::LocalServerMissing,
             Some((_, false)) => CommandError::ConfigurationOnly,
             Some((mine, true)) => {
                 let group = config.id;
-                if config.options.cluster_type.is_by_vote() && self.cluster.store.is_none() {
+                if by_vote && self.cluster.store.is_none() {
                     let url = config.replica(mine).map(|r| r.options.endpoint_url.clone());
                     self.cluster.form(&self.me, url.unwrap_or_default(), &mut self.random);
                 }
@@ -634,6 +637,15 @@ impl Node {
             }
         };
         out.push(Action::Reply { command: id, result: Err(error) });
+    }
+
+    /// Of two groups of one name the cluster takes the one that comes first: whoever makes the other one here is told.
+    fn refuse_second_of_name(&mut self, out: &mut Vec<Action>) {
+        let Some(contents) = self.cluster.contents() else { return };
+        let second = |g: &&Group| g.is_being_made() && contents.has_another_named(&g.config);
+        let Some(group) = self.groups.values().find(second).map(|g| g.config.id) else { return };
+        self.for_group(group, out, |g, cx| g.name_is_taken(cx));
+        self.groups.retain(|_, g| !g.forgotten());
     }
 
     /// Ends the connections to those that were silent for their session time-out; and, of a primary that hears no majority, to

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 mod leaving;
 mod managed;
+mod names;
 mod old_disk;
 mod returning;
 mod sending;
