@@ -11,7 +11,7 @@ use crate::action::{Action, FenceReason, LogEvent};
 use crate::cluster::{Cluster, Proposal, Sight};
 use crate::config::{FailoverMode, GroupConfig, GroupRecord, Replica, Stamp};
 use crate::event::{CommandError, Fitness};
-use crate::group::{Group, Role};
+use crate::group::{Effect, Group, Role};
 use crate::ids::{GroupDatabaseId, ReplicaId};
 use crate::message::Msg;
 use crate::node::Cx;
@@ -76,6 +76,7 @@ impl Group {
             return;
         }
         self.epoch_seen = self.epoch_seen.max(config.stamp.epoch);
+        let being_dropped = self.is_being_dropped();
         let before = std::mem::replace(&mut self.store.settled, config.clone());
         let offered = self.store.proposed.is_some_and(|(stamp, _)| stamp == config.stamp);
         if offered && self.store.in_flight.iter().any(|f| f.config == config) {
@@ -84,7 +85,9 @@ impl Group {
             self.settle(cx);
             return;
         }
-        if !self.exists() {
+        if being_dropped {
+            self.keep_databases(cx, &before, FenceReason::NewerEpoch);
+        } else if !self.exists() {
             return;
         }
         if self.store.in_flight.iter().any(|f| f.config.stamp > before.stamp) {
@@ -134,6 +137,33 @@ impl Group {
         self.config = self.store.settled.clone();
         self.claim_after = cx.now + RETRY_AFTER / 2;
         self.beat_all(cx);
+    }
+
+    /// Its primary has dropped it here, and that is not known to be agreed.
+    pub(crate) fn is_being_dropped(&self) -> bool {
+        let here = self.config.dropped && !self.local.gone && !self.forgotten;
+        here && self.clustered() && !self.store.settled.dropped
+    }
+
+    /// The group is not dropped after all: what it has in `config` is not let go, and takes no writes for now.
+    fn keep_databases(&mut self, cx: &mut Cx<'_>, config: &GroupConfig, reason: FenceReason) {
+        self.effects.retain(|(_, e)| !matches!(e, Effect::Release(id, _) if config.database(*id).is_some()));
+        self.fence(cx, reason);
+    }
+
+    /// What time does to a group that is being dropped: it is offered again, or, when no majority is heard, taken back.
+    pub(crate) fn tick_being_dropped(&mut self, cx: &mut Cx<'_>) {
+        if !self.is_being_dropped() {
+            return;
+        }
+        if !cx.cluster.holds_lease(cx.now) {
+            let settled = self.store.settled.clone();
+            self.keep_databases(cx, &settled, FenceReason::LostQuorum);
+            self.fall_back(cx, FenceReason::LostQuorum);
+        } else if self.store.proposed.is_some_and(|(_, at)| cx.now.saturating_sub(at) >= PROPOSE_AGAIN) {
+            self.propose_again(cx);
+        }
+        self.finish(cx);
     }
 
     /// It is offered to the cluster as a new group, and not known to be agreed.

@@ -202,6 +202,7 @@ impl Node {
         self.cluster.tick(&sight!(self), &mut out);
         for group in self.groups.values_mut() {
             group.retry(&mut cx!(self, &mut out));
+            group.tick_being_dropped(&mut cx!(self, &mut out));
         }
         self.each_group(&mut out, |group, cx| group.tick(cx));
         self.beat(&mut out);

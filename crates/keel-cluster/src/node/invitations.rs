@@ -51,7 +51,7 @@ impl Node {
         let id = config.id;
         let joining = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
         match self.groups.get(&id) {
-            Some(group) if group.exists() || joining => {
+            Some(group) if group.exists() || group.is_being_dropped() || joining => {
                 self.for_group(id, out, |g, cx| g.config_from(cx, peer, config));
                 // Who was removed as one replica may have joined as another, in a life that its disk knows nothing of: it is invited again.
                 self.groups.retain(|_, g| !g.forgotten());
