@@ -727,5 +727,7 @@ impl Node {
             f(group, &mut cx);
             group.finish(&mut cx);
         }
+        // One that could not be made may be agreed on yet, and is entered then like any other.
+        self.groups.retain(|_, g| !g.forgotten());
     }
 }
