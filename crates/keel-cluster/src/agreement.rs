@@ -11,7 +11,7 @@ use crate::action::{Action, FenceReason, LogEvent};
 use crate::cluster::{Cluster, Proposal, Sight};
 use crate::config::{FailoverMode, GroupConfig, GroupRecord, Replica, Stamp};
 use crate::event::{CommandError, Fitness};
-use crate::group::{Group, Role};
+use crate::group::{Effect, Group, Role};
 use crate::ids::{GroupDatabaseId, ReplicaId};
 use crate::message::Msg;
 use crate::node::Cx;
@@ -25,9 +25,12 @@ impl Group {
         self.config.options.cluster_type.is_by_vote()
     }
 
-    /// The newest configuration that is known to be agreed.
-    pub(crate) fn settled(&self) -> &GroupConfig {
-        &self.store.settled
+    /// What this instance knows to be agreed on a group of a cluster, for a forced quorum: also that it was dropped, but nothing of a
+    /// group that was given up here alone.
+    pub(crate) fn known_agreed(&self) -> Option<&GroupConfig> {
+        let settled = &self.store.settled;
+        let given_up = self.local.gone && !settled.dropped;
+        (self.clustered() && !given_up && settled.stamp != Stamp::default()).then_some(settled)
     }
 
     /// Writes down what may be, and offers the store what it has not got.
@@ -73,6 +76,7 @@ impl Group {
             return;
         }
         self.epoch_seen = self.epoch_seen.max(config.stamp.epoch);
+        let being_dropped = self.is_being_dropped();
         let before = std::mem::replace(&mut self.store.settled, config.clone());
         let offered = self.store.proposed.is_some_and(|(stamp, _)| stamp == config.stamp);
         if offered && self.store.in_flight.iter().any(|f| f.config == config) {
@@ -81,7 +85,9 @@ impl Group {
             self.settle(cx);
             return;
         }
-        if !self.exists() {
+        if being_dropped {
+            self.keep_databases(cx, &before, FenceReason::NewerEpoch);
+        } else if !self.exists() {
             return;
         }
         if self.store.in_flight.iter().any(|f| f.config.stamp > before.stamp) {
@@ -131,6 +137,46 @@ impl Group {
         self.config = self.store.settled.clone();
         self.claim_after = cx.now + RETRY_AFTER / 2;
         self.beat_all(cx);
+    }
+
+    /// Its primary has dropped it here, and that is not known to be agreed.
+    pub(crate) fn is_being_dropped(&self) -> bool {
+        let here = self.config.dropped && !self.local.gone && !self.forgotten;
+        here && self.clustered() && !self.store.settled.dropped
+    }
+
+    /// The group is not dropped after all: what it has in `config` is not let go, and takes no writes for now.
+    fn keep_databases(&mut self, cx: &mut Cx<'_>, config: &GroupConfig, reason: FenceReason) {
+        self.effects.retain(|(_, e)| !matches!(e, Effect::Release(id, _) if config.database(*id).is_some()));
+        self.fence(cx, reason);
+    }
+
+    /// What time does to a group that is being dropped: it is offered again, or, when no majority is heard, taken back.
+    pub(crate) fn tick_being_dropped(&mut self, cx: &mut Cx<'_>) {
+        if !self.is_being_dropped() {
+            return;
+        }
+        if !cx.cluster.holds_lease(cx.now) {
+            let settled = self.store.settled.clone();
+            self.keep_databases(cx, &settled, FenceReason::LostQuorum);
+            self.fall_back(cx, FenceReason::LostQuorum);
+        } else if self.store.proposed.is_some_and(|(_, at)| cx.now.saturating_sub(at) >= PROPOSE_AGAIN) {
+            self.propose_again(cx);
+        }
+        self.finish(cx);
+    }
+
+    /// It is offered to the cluster as a new group, and not known to be agreed.
+    pub(crate) fn is_being_made(&self) -> bool {
+        self.exists() && self.clustered() && self.store.settled.stamp == Stamp::default()
+    }
+
+    /// The cluster has another group of the name of this one, which is being made: it takes no second one.
+    pub(crate) fn name_is_taken(&mut self, cx: &mut Cx<'_>) {
+        for command in std::mem::take(&mut self.promotion_commands) {
+            cx.reply(command, Err(CommandError::GroupExists));
+        }
+        self.fall_back(cx, FenceReason::Removed);
     }
 
     /// Tells the members at once what heartbeats say.

@@ -202,6 +202,7 @@ impl Node {
         self.cluster.tick(&sight!(self), &mut out);
         for group in self.groups.values_mut() {
             group.retry(&mut cx!(self, &mut out));
+            group.tick_being_dropped(&mut cx!(self, &mut out));
         }
         self.each_group(&mut out, |group, cx| group.tick(cx));
         self.beat(&mut out);
@@ -264,6 +265,7 @@ impl Node {
             let Drained { groups, leader, busy } = self.cluster.drain(&sight!(self), out);
             for group in groups {
                 self.store_applied(group, out);
+                self.refuse_second_of_name(out);
             }
             if leader {
                 self.each_group(out, |group, cx| group.propose_again(cx));
@@ -593,9 +595,7 @@ impl Node {
             Command::RemoveMember { instance } => self.cluster.remove_member(&sight!(self), id, instance),
             _ => {
                 self.each_group(out, Group::doubt);
-                let groups = self.groups.values().filter(|g| g.exists() && g.clustered());
-                let known = groups.map(|g| g.settled().clone()).filter(|c| c.stamp != Default::default());
-                let known = known.collect();
+                let known = self.groups.values().filter_map(Group::known_agreed).cloned().collect();
                 self.cluster.force(&self.me, known, &mut self.random);
                 let changed: Vec<GroupId> = self.groups.keys().copied().collect();
                 changed.into_iter().for_each(|group| self.store_applied(group, out));
@@ -615,17 +615,19 @@ impl Node {
         log_epoch: keel_base::Epoch,
         out: &mut Vec<Action>,
     ) {
-        let taken = self.groups.values().any(|g| {
+        let by_vote = config.options.cluster_type.is_by_vote();
+        let here = self.groups.values().any(|g| {
             g.config.id == config.id || g.exists() && g.config.name.eq_ignore_ascii_case(&config.name)
         });
+        let in_cluster = by_vote && self.cluster.contents().is_some_and(|c| c.has_another_named(&config));
         let mine = config.replica_named(&self.me.server_name).map(|r| (r.id, r.keeps_data()));
         let error = match mine {
-            _ if taken => CommandError::GroupExists,
+            _ if here || in_cluster => CommandError::GroupExists,
             None => CommandError::LocalServerMissing,
             Some((_, false)) => CommandError::ConfigurationOnly,
             Some((mine, true)) => {
                 let group = config.id;
-                if config.options.cluster_type.is_by_vote() && self.cluster.store.is_none() {
+                if by_vote && self.cluster.store.is_none() {
                     let url = config.replica(mine).map(|r| r.options.endpoint_url.clone());
                     self.cluster.form(&self.me, url.unwrap_or_default(), &mut self.random);
                 }
@@ -636,6 +638,15 @@ impl Node {
             }
         };
         out.push(Action::Reply { command: id, result: Err(error) });
+    }
+
+    /// Of two groups of one name the cluster takes the one that comes first: whoever makes the other one here is told.
+    fn refuse_second_of_name(&mut self, out: &mut Vec<Action>) {
+        let Some(contents) = self.cluster.contents() else { return };
+        let second = |g: &&Group| g.is_being_made() && contents.has_another_named(&g.config);
+        let Some(group) = self.groups.values().find(second).map(|g| g.config.id) else { return };
+        self.for_group(group, out, |g, cx| g.name_is_taken(cx));
+        self.groups.retain(|_, g| !g.forgotten());
     }
 
     /// Ends the connections to those that were silent for their session time-out; and, of a primary that hears no majority, to
@@ -716,5 +727,7 @@ impl Node {
             f(group, &mut cx);
             group.finish(&mut cx);
         }
+        // One that could not be made may be agreed on yet, and is entered then like any other.
+        self.groups.retain(|_, g| !g.forgotten());
     }
 }

@@ -10,7 +10,9 @@ use uuid::Uuid;
 
 mod leaving;
 mod managed;
+mod names;
 mod old_disk;
+mod returning;
 mod sending;
 
 const GROUP: GroupId = GroupId(Uuid::from_u128(1));
@@ -29,7 +31,7 @@ struct Pair {
     now: Duration,
     /// Records are not written while this is set.
     disk_stalls: bool,
-    waiting: Vec<(usize, u64)>,
+    waiting: Vec<(usize, GroupId, u64)>,
     ends: [Lsn; 2],
     /// Nothing before this can be cut.
     floors: [Lsn; 2],
@@ -150,20 +152,21 @@ impl Pair {
                     queue.push_back((1 - i, Event::Message { peer: instance(i), msg }));
                     continue;
                 }
-                Action::Persist { revision, record, .. } => {
+                Action::Persist { group, revision, record } => {
                     assert_eq!(GroupRecord::decode(&record.encode()).unwrap(), **record);
+                    let (group, revision) = (*group, *revision);
                     if self.disk_stalls {
-                        self.waiting.push((i, *revision));
+                        self.waiting.push((i, group, revision));
                     } else {
-                        queue.push_back((i, Event::Persisted { group: GROUP, revision: *revision }));
+                        queue.push_back((i, Event::Persisted { group, revision }));
                     }
                 }
                 Action::PersistStore { revision, .. } => {
                     queue.push_back((i, Event::StorePersisted { revision: *revision }));
                 }
-                Action::Promote { epoch, databases, .. } => {
+                Action::Promote { group, epoch, databases } => {
                     let databases = databases.iter().map(|id| (*id, self.facts(i))).collect();
-                    queue.push_back((i, Event::Promoted { group: GROUP, epoch: *epoch, databases }));
+                    queue.push_back((i, Event::Promoted { group: *group, epoch: *epoch, databases }));
                 }
                 Action::Demote { .. } => queue.push_back((i, Event::Demoted { group: GROUP })),
                 Action::Inspect { session, .. } => {
@@ -183,8 +186,8 @@ impl Pair {
     /// The stalled disk writes what it was given.
     fn disk_goes_on(&mut self) {
         self.disk_stalls = false;
-        for (i, revision) in std::mem::take(&mut self.waiting) {
-            self.event(i, Event::Persisted { group: GROUP, revision });
+        for (i, group, revision) in std::mem::take(&mut self.waiting) {
+            self.event(i, Event::Persisted { group, revision });
         }
     }
 

@@ -51,23 +51,30 @@ impl Node {
         let id = config.id;
         let joining = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
         match self.groups.get(&id) {
-            Some(group) if group.exists() || joining => {
+            Some(group) if group.exists() || group.is_being_dropped() || joining => {
                 self.for_group(id, out, |g, cx| g.config_from(cx, peer, config));
                 // Who was removed as one replica may have joined as another, in a life that its disk knows nothing of: it is invited again.
                 self.groups.retain(|_, g| !g.forgotten());
             }
             Some(_) => return,
             None => {
-                let Some(mine) = config.replica_of(self.me.instance).map(|r| r.id) else { return };
-                if config.dropped {
-                    return;
-                }
+                let config = self.as_agreed(config);
+                let mine = config.replica_of(self.me.instance).map(|r| r.id).filter(|_| !config.dropped);
+                let Some(mine) = mine else { return };
                 self.groups.insert(id, Group::joined(config, mine, self.now));
                 self.for_group(id, out, |g, cx| g.record_joined(cx));
             }
         }
         self.offers.remove(&id);
         self.answer_joins(id, out);
+    }
+
+    /// Of a group that has no record here: what this peer says, or what the cluster has agreed on since. Who says it may have led long
+    /// ago, and this instance may have been taken out, or the group dropped.
+    fn as_agreed(&self, said: GroupConfig) -> GroupConfig {
+        let by_vote = said.options.cluster_type.is_by_vote();
+        let agreed = self.cluster.contents().and_then(|c| c.groups.get(&said.id)).filter(|_| by_vote);
+        agreed.filter(|agreed| agreed.stamp > said.stamp).cloned().unwrap_or(said)
     }
 
     pub(super) fn answer_joins(&mut self, group: GroupId, out: &mut Vec<Action>) {

@@ -65,6 +65,13 @@ impl Contents {
         self.groups.get(&group).map(|c| c.stamp).unwrap_or_default()
     }
 
+    /// There is another group of the name of this one. A mirroring session has no name that users know.
+    pub(crate) fn has_another_named(&self, config: &GroupConfig) -> bool {
+        let named = |c: &GroupConfig| !c.dropped && !c.options.cluster_type.is_mirroring();
+        let is_other = |c: &GroupConfig| c.id != config.id && c.name.eq_ignore_ascii_case(&config.name);
+        named(config) && self.groups.values().any(|c| named(c) && is_other(c))
+    }
+
     /// The member with this number.
     pub fn member_numbered(&self, number: u64) -> Option<&StoreMember> {
         self.members.values().find(|m| m.number == number)
@@ -91,7 +98,9 @@ impl Contents {
         let in_question = self.untrusted.contains(&group);
         // Who forced the quorum may have known less than who forces the failover.
         let follows = self.stamp(group) == from || in_question && forced && self.stamp(group) < from;
-        let refused = !follows || config.stamp <= from || in_question && !forced && !config.dropped;
+        // Names do not change, so that a group which is here stays.
+        let taken = !self.groups.contains_key(&group) && self.has_another_named(&config);
+        let refused = !follows || config.stamp <= from || in_question && !forced && !config.dropped || taken;
         if refused {
             return None;
         }
@@ -111,7 +120,7 @@ fn chain(before: u64, bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::GroupOptions;
+    use crate::config::{ClusterType, GroupOptions};
     use keel_base::Epoch;
     use uuid::Uuid;
 
@@ -158,6 +167,40 @@ mod tests {
         assert!(contents.apply(&write(2, 3, false)).is_none());
         assert!(contents.apply(&write(0, 3, true)).is_none(), "what is known is older");
         assert!(contents.apply(&write(2, 3, true)).is_some());
+    }
+
+    fn create(number: u128, name: &str, cluster_type: ClusterType) -> Vec<u8> {
+        let options = GroupOptions { cluster_type, ..GroupOptions::default() };
+        let mut config = GroupConfig::new(GroupId(Uuid::from_u128(number)), name, options);
+        config.stamp = Stamp { epoch: Epoch(1), version: 1 };
+        postcard::to_stdvec(&Change::Write {
+            from: Stamp::default(),
+            forced: false,
+            config: Box::new(config),
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn of_two_groups_of_one_name_the_first_one_stays_until_it_is_dropped() {
+        let mut contents = contents();
+        contents.apply(&write(0, 1, false));
+        assert!(contents.apply(&create(6, "AG", ClusterType::Wsfc)).is_none());
+        assert!(contents.apply(&create(7, "AG", ClusterType::External)).is_none());
+        assert!(contents.apply(&create(8, "ag2", ClusterType::Wsfc)).is_some());
+        assert!(contents.apply(&write(1, 2, false)).is_some(), "it is not in its own way");
+        contents.groups.get_mut(&GroupId(Uuid::from_u128(5))).unwrap().dropped = true;
+        assert!(contents.apply(&create(6, "AG", ClusterType::Wsfc)).is_some());
+    }
+
+    #[test]
+    fn mirroring_sessions_of_databases_of_one_name_do_not_meet() {
+        let mut contents = contents();
+        for number in [6, 7] {
+            let made = contents.apply(&create(number, "mirroring of db", ClusterType::WitnessedMirroring));
+            assert!(made.is_some());
+        }
+        assert!(contents.apply(&create(8, "mirroring of db", ClusterType::Wsfc)).is_some());
     }
 
     #[test]

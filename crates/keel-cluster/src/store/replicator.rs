@@ -471,6 +471,7 @@ impl Replicator {
                 let snapshot = message.get_snapshot().get_metadata();
                 let differs = other(message.index, message.log_term)
                     || other(snapshot.index, snapshot.term)
+                    || self.snapshot_lacks(message)
                     || message.entries.iter().any(|entry| other(entry.index, entry.term));
                 if differs { Forgotten::There } else { Forgotten::Nothing }
             }
@@ -483,6 +484,18 @@ impl Replicator {
             }
             _ => Forgotten::Nothing,
         }
+    }
+
+    /// A snapshot that comes as far as what is applied here, or further, lacks some of that: of a group, which is never taken away, the
+    /// configuration, or one as new. One that ends before may just be late.
+    fn snapshot_lacks(&self, message: &Message) -> bool {
+        let snapshot = message.get_snapshot();
+        let is_late = snapshot.get_metadata().index < self.applied;
+        let Some(ours) = self.contents.as_ref().filter(|_| !is_late && !snapshot.data.is_empty()) else {
+            return false;
+        };
+        let theirs = decode::<Contents>(&snapshot.data);
+        theirs.is_some_and(|theirs| ours.groups.values().any(|group| theirs.stamp(group.id) < group.stamp))
     }
 
     /// Stands for election at once, on evidence that the leader is lost. False when that cannot be now: what this member has is

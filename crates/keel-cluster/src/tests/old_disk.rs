@@ -1,6 +1,8 @@
 //! Instances that start from an older copy of their disk, with the others' memory of what they have said since.
 
 use super::*;
+use protobuf::Message as _;
+use raft::eraftpb::{HardState, Message, MessageType, Snapshot};
 
 type Records = (GroupRecord, StoreRecord);
 
@@ -129,4 +131,61 @@ fn nothing_is_taken_from_a_leader_that_has_other_words_where_some_were_agreed() 
     pair.pass(20);
     assert!(said(&pair, 1, &LogEvent::OldLeader("N0".into())));
     assert_eq!(pair.nodes[1].store_position(), agreed, "nor when it has said more than is known here");
+}
+
+/// The leader's snapshot of so many positions after what the second has, with the contents of the second changed.
+fn snapshot(pair: &Pair, ahead: i64, change: impl FnOnce(&mut Contents)) -> Msg {
+    let status = pair.nodes[1].cluster_status().unwrap();
+    let number = |i: usize| {
+        status.members.iter().map(|m| &m.member).find(|m| m.instance == instance(i)).unwrap().number
+    };
+    let (_, record) = disk(pair, 1);
+    let mut snapshot = Snapshot::parse_from_bytes(&record.snapshot).unwrap();
+    let mut contents: Contents = postcard::from_bytes(&snapshot.data).unwrap();
+    contents.groups = pair.nodes[1].agreed_configs().map(|g| (g.id, g.clone())).collect();
+    change(&mut contents);
+    snapshot.data = postcard::to_stdvec(&contents).unwrap().into();
+    let term = HardState::parse_from_bytes(&record.hard).unwrap().term;
+    let (index, meta) = (status.applied.saturating_add_signed(ahead), snapshot.mut_metadata());
+    (meta.index, meta.term) = (index, term);
+    let mut message = Message { to: number(1), from: number(0), term, ..Message::default() };
+    message.set_msg_type(MessageType::MsgSnapshot);
+    message.set_snapshot(snapshot);
+    let (cluster, generation, message) =
+        (status.cluster, status.generation, message.write_to_bytes().unwrap());
+    Msg::Store(StoreMsg::Raft { cluster, generation, message })
+}
+
+/// A majority that starts from old disks writes on, and folds what it has into a snapshot that is longer than the log of who was there.
+#[test]
+fn no_snapshot_is_taken_that_lacks_what_was_agreed() {
+    type Make = fn(&mut Contents);
+    let lacking: [(Make, bool); 3] = [
+        (|_| {}, true),
+        (|contents| contents.groups.get_mut(&GROUP).unwrap().stamp.version -= 1, false),
+        (|contents| contents.groups.clear(), false),
+    ];
+    for (make, taken) in lacking {
+        let mut pair = automatic_pair();
+        change(&mut pair, 3);
+        let before = pair.nodes[1].store_position().unwrap();
+        let msg = snapshot(&pair, 5, make);
+        pair.cut = true;
+        pair.event(1, Event::Message { peer: instance(0), msg });
+        let after = pair.nodes[1].store_position().unwrap();
+        assert_eq!(said(&pair, 1, &LogEvent::OldLeader("N0".into())), !taken);
+        assert_eq!(after.1, before.1 + if taken { 5 } else { 0 });
+        assert_eq!(pair.nodes[1].agreed_configs().count(), 1);
+    }
+}
+
+#[test]
+fn an_older_snapshot_that_comes_late_proves_nothing() {
+    let mut pair = automatic_pair();
+    change(&mut pair, 3);
+    let before = pair.nodes[1].store_position();
+    let msg = snapshot(&pair, -1, |contents| contents.groups.get_mut(&GROUP).unwrap().stamp.version -= 1);
+    pair.event(1, Event::Message { peer: instance(0), msg });
+    assert!(!said(&pair, 1, &LogEvent::OldLeader("N0".into())));
+    assert_eq!(pair.nodes[1].store_position(), before);
 }
