@@ -32,7 +32,7 @@ pub(crate) struct Child {
     pub key: Option<(TreeId, Vec<(usize, KeyColumn)>)>,
     /// What to do.
     pub action: ChildAction,
-    /// How many values are looked for together, where looking for one reads the whole table.
+    /// How several values are looked for at once, where looking for one reads the whole table.
     pub one_reading: Option<OneReading>,
     /// The referencing table is the target itself.
     pub own_table: bool,

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Programs of one request that get a share of its processor time; further ones only count.
 const SHARES_MAX: usize = 64;
 
-/// A statement's own looks at whether it is cancelled, per one at the processor clock: these are some hundred rows apart.
+/// A request looks at the processor clock once in so many looks at whether it is cancelled, which are some hundred rows apart.
 const TELL_INTERVAL: u32 = 16;
 
 /// Where the clocks stood, and who ran since.
