@@ -88,3 +88,21 @@ insert @t values (1, 1)
 update @t set n += o.n from @t v join other o on o.id = v.id
 select * from @t
 GO
+-- A qualifier of SET that names no source, or another one than the target.
+update t set nowhere.n = 1
+GO
+update a set nowhere.n += 1 from t a
+GO
+update a set b.n = 1 from t a join other b on b.id = a.id
+GO
+update t set t.n = 5 where id = 1
+update t set dbo.t.n = 6 where id = 1
+update a set a.n = 7 from t a where id = 1;
+with c as (select * from t) update c set c.n = 8 where id = 1
+merge t as m using other o on o.id = m.id when matched then update set m.n = 9;
+select n from t where id = 1
+GO
+merge t as m using other o on o.id = m.id when matched then update set o.n = 9;
+GO
+merge t as m using other o on o.id = m.id when matched then update set nowhere.n = 9;
+GO

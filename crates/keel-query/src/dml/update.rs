@@ -350,9 +350,10 @@ fn set_column(
     scope: &Scope<'_>,
     c: &ast::ColumnRef,
 ) -> Result<usize> {
+    // The table's own name will do beside an alias, unless another source is called so.
     if let Some(q) = &c.qualifier
         && !source.matches(q)
-        && scope.sources.iter().any(|s| s.matches(q))
+        && (!same_name(&q.name.text, &target.table.name) || scope.sources.iter().any(|s| s.matches(q)))
     {
         return Err(errors::multi_part(&format!("{q}.{}", c.name.text)));
     }
