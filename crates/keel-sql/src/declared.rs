@@ -20,7 +20,8 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    fn all(&self) -> impl Iterator<Item = &Arc<TypeDef>> {
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<TypeDef>> {
         self.parameters.iter().chain([&self.result]).flatten()
     }
 }

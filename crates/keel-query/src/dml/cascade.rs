@@ -7,7 +7,7 @@ use super::update::{BoundSet, Found};
 use crate::bind::rel::{Hints, Rel, SlotSet};
 use crate::catalog::{ReferentialAction, TableDef};
 use crate::errors::Result;
-use crate::exec::node::Node;
+use crate::exec::node::{Access, Bounds, Node, Op};
 use crate::expr::{CmpOp, Expr, Slot};
 use crate::plan::Planner;
 use keel_base::TreeId;
@@ -32,8 +32,18 @@ pub(crate) struct Child {
     pub key: Option<(TreeId, Vec<(usize, KeyColumn)>)>,
     /// What to do.
     pub action: ChildAction,
+    /// How several values are looked for at once, where looking for one reads the whole table.
+    pub one_reading: Option<OneReading>,
     /// The referencing table is the target itself.
     pub own_table: bool,
+}
+
+/// Reading a referencing table once for many values.
+pub(crate) struct OneReading {
+    /// What is read to look for one of them.
+    pub access: Arc<Access>,
+    /// Slots of the referencing columns, in the order of [`Child::referenced`], and the columns referred to.
+    pub columns: Vec<(usize, KeyColumn)>,
 }
 
 /// What happens to referencing rows.
@@ -66,7 +76,8 @@ pub(crate) fn children(
         };
         let key = referenced_key(&target.table, &child.fk.referenced_columns, &referenced);
         let own_table = foreign::same_table(&child.table, &target.table);
-        let action = compile(planner, target, &child, &referenced, old_first, action, changed.is_none())?;
+        let (action, one_reading) =
+            compile(planner, target, &child, &referenced, old_first, action, changed.is_none())?;
         list.push(Child {
             name: child.fk.name.clone(),
             table: format!("{schema}.{}", child.table.name),
@@ -74,6 +85,7 @@ pub(crate) fn children(
             referenced,
             key,
             action,
+            one_reading,
             own_table,
         });
     }
@@ -104,7 +116,7 @@ fn compile(
     old_first: usize,
     action: ReferentialAction,
     delete: bool,
-) -> Result<ChildAction> {
+) -> Result<(ChildAction, Option<OneReading>)> {
     let binder = &mut *planner.binder;
     // The newest committed rows count, not those of the statement's view.
     let hints = Hints { repeatable: true, ..Hints::default() };
@@ -118,10 +130,12 @@ fn compile(
         filter.push(binder.comparison(CmpOp::Eq, left, right)?);
     }
     let id = get.id;
+    let slots: Vec<usize> = positions.iter().map(|i| get.slot(*i) as usize).collect();
     let rel = Rel::Get(Box::new(get));
     if action == ReferentialAction::NoAction || planner.cascade_depth >= CASCADE_DEPTH_MAX {
         let planned = planner.plan_tree(rel.filter(filter), &SlotSet::new())?;
-        return Ok(ChildAction::Check(Arc::new(planned.node)));
+        let one_reading = one_reading(&planned.node, &slots, &target.table, referenced);
+        return Ok((ChildAction::Check(Arc::new(planned.node)), one_reading));
     }
     let source = Rc::new(source);
     let found = Found { rel, sources: vec![source.clone()], source, get: id, simple: true };
@@ -146,5 +160,19 @@ fn compile(
     let mut plan = plan;
     // The search of a cascade reads slots of the statement around it, which a collected run must not overwrite.
     plan.in_place = false;
-    Ok(ChildAction::Change(Box::new(plan)))
+    Ok((ChildAction::Change(Box::new(plan)), None))
+}
+
+/// None where an index leads to the rows, or their columns are not all in what is read.
+fn one_reading(node: &Node, slots: &[usize], table: &TableDef, referenced: &[usize]) -> Option<OneReading> {
+    let Op::Access(access) = &node.op else { return None };
+    let decoded = |slot: &usize| access.decode.iter().any(|d| d.slot == *slot);
+    if !matches!(access.bounds, Bounds::All) || access.lookup.is_some() || !slots.iter().all(decoded) {
+        return None;
+    }
+    let columns = slots.iter().zip(referenced).map(|(slot, i)| {
+        let column = &table.columns[*i];
+        (*slot, KeyColumn { ty: column.ty, collation: column.collation, descending: false })
+    });
+    Some(OneReading { access: Arc::clone(access), columns: columns.collect() })
 }

@@ -21,7 +21,7 @@
 //! | `queue` | full-text search: which rows are to be indexed |
 //! | `indexed_view` | views whose rows are stored: what a change of their tables does to them |
 //! | `view` | views and CTEs as targets |
-//! | `run` | execution |
+//! | `run` | execution; `run::gone`: who still refers to what is no more |
 //! | `bulk` | inserting many rows without a statement |
 
 pub mod block;

@@ -1,5 +1,7 @@
 //! Running a data change.
 
+mod gone;
+
 use super::cascade::{Child, ChildAction};
 use super::indexed_view;
 use super::insert::InsertRow;
@@ -504,47 +506,6 @@ impl<'r> Run<'r> {
             }
         }
         Ok(())
-    }
-
-    fn check_child(&self, child: &Child, cx: &mut Cx<'_>, statement: &str) -> Result<()> {
-        let ChildAction::Check(node) = &child.action else { return Ok(()) };
-        let mut operator = node.operator(None);
-        operator.open(cx)?;
-        let found = operator.next(cx)?;
-        operator.close();
-        if !found {
-            return Ok(());
-        }
-        let column = child.column.as_ref().map_or(String::new(), |c| format!(", column '{c}'"));
-        let kind = if child.own_table { "SAME TABLE REFERENCE" } else { "REFERENCE" };
-        let database = &self.target().database;
-        Err(errors::constraint_conflict(statement, kind, &child.name, database, &child.table, &column))
-    }
-
-    /// At the end: whether rows still refer to keys that are gone, and did not come back with another row.
-    fn check_gone(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        let plan = self.plan;
-        for (child, values) in std::mem::take(&mut self.gone) {
-            if self.is_back(child, &values, cx)? {
-                continue;
-            }
-            for (i, v) in child.referenced.iter().zip(values) {
-                cx.slots[plan.old_first + i] = v;
-            }
-            self.check_child(child, cx, plan.change.name())?;
-        }
-        Ok(())
-    }
-
-    fn is_back(&mut self, child: &Child, values: &[Value], cx: &mut Cx<'_>) -> Result<bool> {
-        let Some((tree, columns)) = &child.key else { return Ok(false) };
-        let key = &mut self.b.rows.index_key;
-        key.clear();
-        for (at, column) in columns {
-            keel_types::key::append(key, &values[*at], column);
-        }
-        let found = cx.txn(self.plan.target.table.database)?.get_latest(*tree, key);
-        Ok(found.map_err(|e| cx.storage_error(&e))?.is_some())
     }
 
     /// OUTPUT and trigger rows.

@@ -194,6 +194,9 @@ pub(crate) fn reference(rel: &mut Rel, id: u32) -> Option<&mut crate::bind::rel:
     rel.inputs_mut().into_iter().find_map(|r| reference(r, id))
 }
 
+/// Stands before a column's name where SET means the target's, whatever other sources have.
+const OWN: &str = "\u{0}target";
+
 /// Binds SET. Column values may read the old row and the other sources.
 pub(crate) fn bind_sets(
     binder: &mut Binder<'_>,
@@ -202,67 +205,73 @@ pub(crate) fn bind_sets(
     scope: &Scope<'_>,
     sets: &[ast::UpdateSet],
 ) -> Result<Vec<BoundSet>> {
+    // The target's columns as `OWN` ones are seen from further out, where no other name finds them.
+    let own = Scope::new(vec![renamed(source, OWN)], scope.parent);
+    let scope = &Scope::new(scope.sources.clone(), Some(&own));
     let mut bound: Vec<BoundSet> = Vec::new();
     for set in sets {
-        let written;
-        let (column, variable, op, value) = match set {
-            ast::UpdateSet::Column { column, op, value } => (Some(column), None, *op, value),
-            ast::UpdateSet::Variable { variable, op, value } => (None, Some(variable), *op, value),
-            ast::UpdateSet::VariableAndColumn { variable, column, op, value } => {
-                (Some(column), Some(variable), *op, value)
-            }
-            ast::UpdateSet::Write { column, value, offset, length } => {
-                written = write_expr(column, value, offset, length);
-                (Some(column), None, ast::AssignOp::Set, &written)
-            }
-        };
-        let own = column.and_then(|c| own_mutation(source, c, value));
-        let value = own.as_ref().unwrap_or(value);
-        let position = column.map(|c| set_column(binder, target, source, c)).transpose()?;
-        if let Some(i) = position
+        let set = bind_set(binder, target, source, scope, set)?;
+        if let Some(i) = set.column
             && bound.iter().any(|b| b.column == Some(i))
         {
             return Err(errors::column_set_twice(&target.table.columns[i].name));
         }
-        let info = match variable {
-            Some(v) => {
-                Some(binder.scope.variable(&v.name).ok_or_else(|| errors::undeclared_variable(&v.name))?)
-            }
-            None => None,
-        };
-        let mut cx = ExprCx::new(scope, Clause::Set);
-        if let Some(i) = position {
-            cx.default = Some(target.default_of(binder, i)?);
-        }
-        let mut e = binder.value(value, &mut cx)?;
-        if let ast::AssignOp::Compound(op) = op {
-            let left = match (column, &info) {
-                (Some(c), _) => binder.value(&column_expr(c), &mut cx)?,
-                (None, Some(v)) => binder
-                    .variable(&variable.map_or(String::new(), |x| x.name.to_string()))
-                    .map(|mut x| {
-                    x.ty = v.ty;
-                    x
-                })?,
-                (None, None) => return Err(errors::syntax_near("=")),
-            };
-            e = binder.binary_values(arith_op(op)?, left, e)?;
-        }
-        bound.push(BoundSet { column: position, variable: info, value: e });
+        bound.push(set);
     }
     Ok(bound)
 }
 
-/// `column.modify(…)` of a column without qualifier, which is the target's, whatever other sources have.
-fn own_mutation(source: &Source, column: &ast::ColumnRef, value: &ast::Expr) -> Option<ast::Expr> {
-    if column.qualifier.is_some() || source.alias.is_empty() {
-        return None;
+fn bind_set(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    source: &Source,
+    scope: &Scope<'_>,
+    set: &ast::UpdateSet,
+) -> Result<BoundSet> {
+    let written;
+    let (column, variable, op, value) = match set {
+        ast::UpdateSet::Column { column, op, value } => (Some(column), None, *op, value),
+        ast::UpdateSet::Variable { variable, op, value } => (None, Some(variable), *op, value),
+        ast::UpdateSet::VariableAndColumn { variable, column, op, value } => {
+            (Some(column), Some(variable), *op, value)
+        }
+        ast::UpdateSet::Write { column, value, offset, length } => {
+            written = write_expr(column, value, offset, length);
+            (Some(column), None, ast::AssignOp::Set, &written)
+        }
+    };
+    let own = column.and_then(|c| own_mutation(c, value));
+    let value = own.as_ref().unwrap_or(value);
+    let position = column.map(|c| set_column(binder, target, source, scope, c)).transpose()?;
+    let info = match variable {
+        Some(v) => Some(binder.scope.variable(&v.name).ok_or_else(|| errors::undeclared_variable(&v.name))?),
+        None => None,
+    };
+    let mut cx = ExprCx::new(scope, Clause::Set);
+    if let Some(i) = position {
+        cx.default = Some(target.default_of(binder, i)?);
     }
+    let mut e = binder.value(value, &mut cx)?;
+    if let ast::AssignOp::Compound(op) = op {
+        let left = match (column, &info) {
+            (Some(c), _) => binder.value(&own_column(c), &mut cx)?,
+            (None, Some(v)) => {
+                let name = variable.map_or(String::new(), |x| x.name.to_string());
+                Expr { ty: v.ty, ..binder.variable(&name)? }
+            }
+            (None, None) => return Err(errors::syntax_near("=")),
+        };
+        e = binder.binary_values(arith_op(op)?, left, e)?;
+    }
+    Ok(BoundSet { column: position, variable: info, value: e })
+}
+
+/// `column.modify(…)` of a column without qualifier, which is the target's.
+fn own_mutation(column: &ast::ColumnRef, value: &ast::Expr) -> Option<ast::Expr> {
     let mut own = value.clone();
     let ast::ExprKind::Mutated { target, .. } = &mut own.kind else { return None };
-    let ast::ExprKind::Column(of) = &mut target.kind else { return None };
-    let alias = ast::Ident { text: source.alias.as_str().into(), quoted: true, span: value.span };
-    of.qualifier = Some(Box::new(ast::ObjectName::simple(alias)));
+    let ast::ExprKind::Column(_) = &target.kind else { return None };
+    target.kind = own_column(column).kind;
     Some(own)
 }
 
@@ -299,14 +308,14 @@ fn write_expr(
     let part = |from: ast::Expr, count: ast::Expr| {
         let mut call = keel_parser::parse_expr("substring(0, 0, 0)").expect("a constant of this file");
         if let ast::ExprKind::Function(f) = &mut call.kind {
-            f.args = vec![column_expr(column), from, count];
+            f.args = vec![own_column(column), from, count];
         }
         call
     };
     let is_null =
         |e: &ast::Expr| make(ast::ExprKind::IsNull { operand: Box::new(e.clone()), negated: false });
     let head = || part(int(1), offset.clone());
-    let appended = add(column_expr(column), value.clone());
+    let appended = add(own_column(column), value.clone());
     let replaced = add(head(), value.clone());
     let behind = add(add(offset.clone(), length.clone()), int(1));
     let spliced = add(replaced.clone(), part(behind, int(i32::MAX)));
@@ -325,12 +334,29 @@ fn write_expr(
     make(ast::ExprKind::Case { operand: None, whens, otherwise: Some(Box::new(spliced)) })
 }
 
-fn column_expr(c: &ast::ColumnRef) -> ast::Expr {
-    ast::Expr { kind: ast::ExprKind::Column(c.clone()), span: ast::Span::default() }
+/// The target's column of a name that SET assigns to, as an expression.
+fn own_column(c: &ast::ColumnRef) -> ast::Expr {
+    let own = ast::Ident { text: OWN.into(), quoted: true, span: ast::Span::default() };
+    let qualifier = Some(Box::new(ast::ObjectName::simple(own)));
+    let kind = ast::ExprKind::Column(ast::ColumnRef { qualifier, name: c.name.clone() });
+    ast::Expr { kind, span: ast::Span::default() }
 }
 
 /// The column that SET names: through the target's source, so that views and CTEs work.
-fn set_column(binder: &Binder<'_>, target: &Target, source: &Source, c: &ast::ColumnRef) -> Result<usize> {
+fn set_column(
+    binder: &Binder<'_>,
+    target: &Target,
+    source: &Source,
+    scope: &Scope<'_>,
+    c: &ast::ColumnRef,
+) -> Result<usize> {
+    // The table's own name will do beside an alias, unless another source is called so.
+    if let Some(q) = &c.qualifier
+        && !source.matches(q)
+        && (!same_name(&q.name.text, &target.table.name) || scope.sources.iter().any(|s| s.matches(q)))
+    {
+        return Err(errors::multi_part(&format!("{q}.{}", c.name.text)));
+    }
     let shown = source.columns.iter().find(|s| same_name(&s.name, &c.name.text));
     let shown = shown.ok_or_else(|| errors::invalid_column(&c.name.text))?;
     let origin = binder.slots[shown.slot as usize].origin;

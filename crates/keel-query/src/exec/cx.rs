@@ -252,7 +252,19 @@ impl<'a> Cx<'a> {
     #[cold]
     fn check_cancel(&mut self) -> Result<()> {
         self.until_cancel_check = CANCEL_INTERVAL;
+        if !self.helps() {
+            self.tell_reads();
+        }
         self.session.look_up()
+    }
+
+    /// Tells of whole pages now, for who watches a long statement; the rest, never nothing, is told at the end.
+    fn tell_reads(&mut self) {
+        let pages = self.bytes_read.saturating_sub(1) / crate::exec::io::PAGE_BYTES;
+        if pages > 0 {
+            self.session.note_reads(pages);
+            self.bytes_read -= pages * crate::exec::io::PAGE_BYTES;
+        }
     }
 
     /// Decodes columns of the row that the access has kept.

@@ -15,7 +15,7 @@ pub(super) const TREE_DEPTH: u64 = 2;
 
 impl IoCounters {
     /// A table or index is opened.
-    pub(super) fn scan(&mut self, node: &Access) {
+    pub(crate) fn scan(&mut self, node: &Access) {
         let lookups = u64::from(matches!(node.bounds, Bounds::Point(_) | Bounds::Row(_)));
         match self.tables.iter_mut().find(|(t, ..)| *t == node.table_name) {
             Some((_, scans, bytes)) => {
@@ -38,7 +38,7 @@ impl IoCounters {
         }
     }
     /// A row of it is read.
-    pub(super) fn row(&mut self, node: &Access, bytes: usize) {
+    pub(crate) fn row(&mut self, node: &Access, bytes: usize) {
         if let Some((_, _, read)) = self.tables.iter_mut().find(|(t, ..)| *t == node.table_name) {
             *read += bytes as u64 + if node.lookup.is_some() { TREE_DEPTH * PAGE_BYTES } else { 0 };
         }

@@ -18,7 +18,7 @@ use crate::exec::node::{
 };
 use crate::exec::window_stream;
 use crate::expr::compile::{Compiler, Pred};
-use crate::expr::{Expr, ExprKind, Slot};
+use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use keel_types::key::KeyColumn;
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
@@ -572,8 +572,9 @@ impl Planner<'_, '_> {
         if may { self.by_the_right(&join.left, &join.right, &join.on, need) } else { Ok(None) }
     }
 
-    /// A semi join of a table by way of the other side: for each of its values once, the rows that have it. `None` where a row could be
-    /// found for two of them, because the sides' types or collations differ.
+    /// A semi join of a table by way of the other side: for each of its values once, the rows that have it. Values of another type
+    /// are converted to the column's first; `None` where the column would be converted, or a row could be found for two of them
+    /// because the sides' collations differ.
     fn by_the_right(
         &mut self,
         left: &Rel,
@@ -591,25 +592,39 @@ impl Planner<'_, '_> {
             return Ok(None);
         }
         let mut slots = Vec::with_capacity(on.len());
+        let (mut converted, mut equal) = (Vec::new(), Vec::with_capacity(on.len()));
         for e in on {
             let Some(Equality { left: l, right: r, collation, with_nulls }) = Equality::between(e, &ls, &rs)
             else {
                 return Ok(None);
             };
-            let (ExprKind::Slot(_), ExprKind::Slot(slot)) = (&l.kind, &r.kind) else { return Ok(None) };
             let alike = l.ty == r.ty && (!r.ty.is_string() || r.collation == collation);
-            if !alike || with_nulls {
+            if !matches!(l.kind, ExprKind::Slot(_)) || !alike || with_nulls {
                 return Ok(None);
             }
-            slots.push(*slot);
+            match &r.kind {
+                ExprKind::Slot(slot) => {
+                    slots.push(*slot);
+                    equal.push(e.clone());
+                }
+                // A conversion to strings has a collation to look after.
+                ExprKind::Cast(c) if matches!(c.input.kind, ExprKind::Slot(_)) && !r.ty.is_string() => {
+                    let slot = self.binder.slot_for("", r);
+                    converted.push((slot, r.clone()));
+                    slots.push(slot);
+                    let read = self.binder.read(slot);
+                    equal.push(self.binder.comparison(CmpOp::Eq, l.clone(), read)?);
+                }
+                _ => return Ok(None),
+            }
         }
         if slots.is_empty() {
             return Ok(None);
         }
         let values = slots.iter().copied().collect();
-        let outer = Rel::Distinct { input: Box::new(right.clone()), slots };
+        let outer = Rel::Distinct { input: Box::new(right.clone().project(converted)), slots };
         let outer = self.plan(outer, &values, &SortOrder::NONE)?;
-        let inner = self.plan(rewrite::push(left.clone(), on.to_vec()), need, &SortOrder::NONE)?;
+        let inner = self.plan(rewrite::push(left.clone(), equal), need, &SortOrder::NONE)?;
         self.loop_join(JoinKind::Inner, outer, inner, Vec::new(), need).map(Some)
     }
 

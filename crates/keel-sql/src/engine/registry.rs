@@ -195,7 +195,7 @@ impl Traffic {
 /// Counters of a session; its thread writes them, views read them.
 #[derive(Default)]
 pub struct Usage {
-    /// Processor time, µs; counted when a request ends.
+    /// Processor time, µs; of a request that runs what it has told lately.
     pub cpu_us: AtomicU64,
     /// Time requests took, µs.
     pub elapsed_us: AtomicU64,

@@ -12,7 +12,7 @@ mod sequence;
 pub(crate) mod server;
 mod session;
 
-pub use metadata::{find as find_named, find_seen, split_name};
+pub use metadata::{find as find_named, find_seen, split_name, type_number};
 pub use sequence::CurrentRow;
 
 use crate::keys::functions as keys;

@@ -1,13 +1,14 @@
-//! `sp_rename`: another name for an object, a column, an index or a database.
+//! `sp_rename`: another name for an object, a column, an index, statistics, a type or a database.
 
 use super::{Outcome, ok, string};
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, Named, id_of, object_class};
+use crate::engine::DatabaseEntry;
 use crate::errors;
-use crate::functions::find_named;
+use crate::functions::{find_named, type_number};
 use crate::run::{Argument, Runner};
 use crate::triggers::Event;
 use keel_parser::to_text::quote_name;
-use keel_query::catalog::{Catalog as _, TableDef};
+use keel_query::catalog::{Catalog as _, ModuleDef, TableDef, TypeDef};
 use keel_types::SqlError;
 use std::sync::Arc;
 
@@ -26,7 +27,13 @@ fn rename_event(
 ) -> Option<Event> {
     let event = match kind {
         "DATABASE" => return None,
-        "COLUMN" | "INDEX" => {
+        "USERDATATYPE" => {
+            let (entry, ty) = type_named(runner, old)?;
+            let schema = runner.info.picture(&entry).schema_name(ty.schema_id)?;
+            let event = Event::within("RENAME", &entry)?.element("SchemaName", &schema);
+            event.object(&ty.name, "TYPE").element("TargetObjectName", "").element("TargetObjectType", "")
+        }
+        "COLUMN" | "INDEX" | "STATISTICS" => {
             let (table, part) = owner_of_part(runner, old).ok()?;
             let entry = runner.entry_of(table.database).ok()?;
             let schema = runner.info.picture(&entry).schema_name(table.schema_id)?;
@@ -52,16 +59,13 @@ pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     // A parameter of type sysname, which takes no more of it.
     let new: String = string(args, "newname", 1).unwrap_or_default().chars().take(NAME_MAX).collect();
     let given = string(args, "objtype", 2).map(|kind| kind.to_ascii_uppercase());
-    // Without a type, what is no object may be a column.
-    let is_part =
-        |(t, part): (Arc<TableDef>, String)| t.columns.iter().any(|c| crate::views::same(&c.name, &part));
-    let column = || find_named(runner.info, &old).is_none() && owner_of_part(runner, &old).is_ok_and(is_part);
-    let kind = given.unwrap_or_else(|| if column() { "COLUMN" } else { "OBJECT" }.to_owned());
+    let kind = given.unwrap_or_else(|| kind_of(runner, &old).to_owned());
     let parameters: Vec<String> = (0..3).filter_map(|i| string(args, NAMES[i], i)).collect();
     let event = rename_event(runner, &kind, &old, &new, &parameters);
     runner.in_statement(|runner| {
         match kind.as_str() {
-            "COLUMN" | "INDEX" => rename_part(runner, &old, &new, kind == "COLUMN"),
+            "COLUMN" | "INDEX" | "STATISTICS" => rename_part(runner, &old, &new, &kind),
+            "USERDATATYPE" => rename_type(runner, &old, &new),
             "DATABASE" => {
                 let entry = runner.info.find_database(&old).ok_or_else(|| errors::no_database(&old))?;
                 runner.info.engine.rename_database(&entry, &new)
@@ -75,6 +79,57 @@ pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     ok()
 }
 
+/// What a name without `@objtype` is of: what is no object may be a column, or a type.
+fn kind_of(runner: &Runner<'_>, name: &str) -> &'static str {
+    let is_column =
+        |(t, part): (Arc<TableDef>, String)| t.columns.iter().any(|c| crate::views::same(&c.name, &part));
+    if find_named(runner.info, name).is_some() {
+        "OBJECT"
+    } else if owner_of_part(runner, name).is_ok_and(is_column) {
+        "COLUMN"
+    } else if type_named(runner, name).is_some() {
+        "USERDATATYPE"
+    } else {
+        "OBJECT"
+    }
+}
+
+/// The type `[schema.]name` of the current database that a user made, alias or table type.
+fn type_named(runner: &Runner<'_>, name: &str) -> Option<(Arc<DatabaseEntry>, Arc<TypeDef>)> {
+    let entry = runner.info.current_database();
+    let picture = runner.info.picture(&entry);
+    let found = picture.type_by_id(type_number(&picture, name)?)?.clone();
+    Some((entry, found))
+}
+
+/// Columns and parameters keep the type, which they know by its number; text that names it is not changed.
+fn rename_type(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::Result<()> {
+    let (entry, ty) = type_named(runner, old).ok_or_else(|| wrong_kind("USERDATATYPE"))?;
+    let picture = runner.info.picture(&entry);
+    let other = picture.user_type(ty.schema_id, new);
+    if other.is_some_and(|other| other.user_type_id != ty.user_type_id) {
+        return Err(name_in_use(new, "USERDATATYPE"));
+    }
+    let uses = |m: &&Arc<ModuleDef>| {
+        let declared = crate::declared::of_module(runner.info, &entry, &picture, m);
+        crate::modules::is_schema_bound(m) && declared.all().any(|used| used.user_type_id == ty.user_type_id)
+    };
+    if picture.modules().any(|m| uses(&m)) {
+        return Err(errors::enforced_dependencies(old));
+    }
+    let key = CatalogKey { class: object_class::TYPE, id: ty.user_type_id };
+    runner.change(&entry, CatalogOp::Remove(key))?;
+    let renamed = TypeDef { name: new.to_owned(), ..(*ty).clone() };
+    runner.put(&entry, CatalogObject::Type(Arc::new(renamed)))
+}
+
+fn name_in_use(new: &str, kind: &str) -> Box<SqlError> {
+    let text = format!(
+        "Error: The new name '{new}' is already in use as a {kind} name and would cause a duplicate that is not permitted."
+    );
+    SqlError::new(15335, 11, 1, text)
+}
+
 fn ambiguous(runner: &Runner<'_>, name: &str) -> Box<SqlError> {
     let database = runner.info.current_database().name();
     let text = format!(
@@ -83,7 +138,7 @@ fn ambiguous(runner: &Runner<'_>, name: &str) -> Box<SqlError> {
     SqlError::new(15225, 11, 1, text)
 }
 
-fn wrong_part(kind: &str) -> Box<SqlError> {
+fn wrong_kind(kind: &str) -> Box<SqlError> {
     let text =
         format!("Either the parameter @objname is ambiguous or the claimed @objtype ({kind}) is wrong.");
     SqlError::new(15248, 11, 1, text)
@@ -95,16 +150,7 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
     // The same name in other letters is its own.
     let id = id_of(&named);
     let taken = |schema| picture.named(schema, new).is_some_and(|other| id_of(&other) != id);
-    let exists = || {
-        SqlError::new(
-            15335,
-            11,
-            1,
-            format!(
-                "Error: The new name '{new}' is already in use as a OBJECT name and would cause a duplicate that is not permitted."
-            ),
-        )
-    };
+    let exists = || name_in_use(new, "OBJECT");
     let is_bound = |id| !runner.bound_to(&entry, id).is_empty();
     match named {
         Named::Table(t) => {
@@ -212,24 +258,22 @@ pub(crate) fn owner_of_part(runner: &Runner<'_>, name: &str) -> keel_types::Resu
     if here { Ok((t, part)) } else { Err(ambiguous(runner, name)) }
 }
 
-fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> keel_types::Result<()> {
-    let kind = if column { "COLUMN" } else { "INDEX" };
-    let (t, part) = owner_of_part(runner, old).map_err(|_| wrong_part(kind))?;
+fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, kind: &str) -> keel_types::Result<()> {
+    let column = kind == "COLUMN";
+    let (t, part) = owner_of_part(runner, old).map_err(|_| wrong_kind(kind))?;
     if column && !t.view_of.is_empty() {
-        return Err(wrong_part(kind));
+        return Err(wrong_kind(kind));
     }
     runner.lock_schema(t.database, t.object_id)?;
     let mut t = (*t).clone();
     let taken = if column {
         t.columns.iter().any(|c| crate::views::same(&c.name, new))
     } else {
-        t.indexes.iter().any(|i| crate::views::same(&i.name, new))
+        let indexes = t.indexes.iter().map(|i| &i.name);
+        indexes.chain(t.statistics.iter().map(|s| &s.name)).any(|name| crate::views::same(name, new))
     };
     if taken && !crate::views::same(&part, new) {
-        let text = format!(
-            "Error: The new name '{new}' is already in use as a {kind} name and would cause a duplicate that is not permitted."
-        );
-        return Err(SqlError::new(15335, 11, 1, text));
+        return Err(name_in_use(new, kind));
     }
     if column && !t.captures.is_empty() {
         return Err(crate::ddl::column_renamed(&part));
@@ -248,12 +292,13 @@ fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> k
         }
         runner.replace_table(history)?;
     }
-    let found = if column {
-        t.columns.iter_mut().find(|c| crate::views::same(&c.name, &part)).map(|c| &mut c.name)
-    } else {
-        t.indexes.iter_mut().find(|i| crate::views::same(&i.name, &part)).map(|i| &mut i.name)
+    let is_part = |name: &str| crate::views::same(name, &part);
+    let found = match kind {
+        "COLUMN" => t.columns.iter_mut().map(|c| &mut c.name).find(|name| is_part(name)),
+        "STATISTICS" => t.statistics.iter_mut().map(|s| &mut s.name).find(|name| is_part(name)),
+        _ => t.indexes.iter_mut().map(|i| &mut i.name).find(|name| is_part(name)),
     };
-    *found.ok_or_else(|| wrong_part(kind))? = new.to_owned();
+    *found.ok_or_else(|| wrong_kind(kind))? = new.to_owned();
     runner.replace_table(t).map(|_| ())
 }
 

@@ -652,6 +652,7 @@ impl SessionInfo for Info {
         if self.cancelled() {
             return Err(errors::cancelled());
         }
+        self.tell_usage();
         if self.is_governed() { self.look_at_usage() } else { Ok(()) }
     }
     fn escalates_locks(&self) -> bool {

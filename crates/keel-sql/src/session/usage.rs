@@ -1,6 +1,6 @@
 //! What requests and the programs in them use, measured.
 //!
-//! Per request: one look at the thread's processor clock, at its end. Per program: two at the monotonic clock. Everything
+//! Per request: one look at the thread's processor clock, at its end, and one now and then while it runs. Per program: two at the monotonic clock. Everything
 //! else is sums that were counted anyway.
 
 use super::info::Info;
@@ -15,12 +15,18 @@ use std::time::Duration;
 /// Programs of one request that get a share of its processor time; further ones only count.
 const SHARES_MAX: usize = 64;
 
+/// A request looks at the processor clock once in so many looks at whether it is cancelled, which are some hundred rows apart.
+const TELL_INTERVAL: u32 = 16;
+
 /// Where the clocks stood, and who ran since.
 #[derive(Default)]
 pub struct Meter {
     cpu: Cell<Duration>,
     began: Cell<Duration>,
     misses: Cell<u64>,
+    /// Processor time of the request that its session's counters have already, µs.
+    told_us: Cell<u64>,
+    looks: Cell<u32>,
     /// Programs that ran in this request, with the µs each took.
     ran: RefCell<Vec<(Arc<RunStats>, u64)>>,
 }
@@ -66,14 +72,31 @@ impl Info {
         self.add_up_all(used_cpu);
         let cpu_us = used_cpu.as_micros() as u64;
         let elapsed_us = clock.now().saturating_sub(self.meter.began.get()).as_micros() as u64;
-        add(&used.cpu_us, cpu_us);
+        add(&used.cpu_us, cpu_us.saturating_sub(self.meter.told_us.take()));
         add(&used.elapsed_us, elapsed_us);
         self.shared.error.store(self.error.get(), Ordering::Relaxed);
-        add(&used.reads, thread_misses() - self.meter.misses.get());
+        self.tell_reads();
         self.govern_until(cpu);
         for (stats, took) in self.meter.ran.borrow_mut().drain(..) {
             stats.cpu_us.add(cpu_us * took.min(elapsed_us) / elapsed_us.max(1));
         }
+    }
+
+    /// A statement that takes long comes by now and then: what the request has used so far is for others to see.
+    pub(crate) fn tell_usage(&self) {
+        let looks = self.meter.looks.get().wrapping_add(1);
+        self.meter.looks.set(looks);
+        if looks.is_multiple_of(TELL_INTERVAL) {
+            let cpu_us = self.cpu_so_far_us();
+            let told_us = self.meter.told_us.replace(cpu_us);
+            add(&self.shared.used.cpu_us, cpu_us.saturating_sub(told_us));
+            self.tell_reads();
+        }
+    }
+
+    fn tell_reads(&self) {
+        let misses = thread_misses();
+        add(&self.shared.used.reads, misses - self.meter.misses.replace(misses));
     }
 
     /// Processor time of the running request so far, µs. Only its own thread can tell.
