@@ -76,6 +76,7 @@ alter table price alter column amount decimal(12, 4) not null
 select c.name, c.precision, c.scale from sys.columns c where object_id in (object_id('price'), object_id('price_history')) and name = 'amount'
 alter table price drop column note
 exec sp_rename 'price.kind', 'sort', 'COLUMN'
+waitfor delay '00:00:00.002' -- FOR SYSTEM_TIME shows no version that was over in the millisecond that it began in
 update price set amount = 12
 select * from price
 select amount, sort from price_history order by amount
