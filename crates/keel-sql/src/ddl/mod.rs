@@ -192,7 +192,7 @@ impl Runner<'_> {
         let txn = self.txns_dyn().transaction(database)?;
         if txn.reads_a_point() {
             let name = self.info.engine.database_by_id(database).map(|entry| entry.name());
-            return Err(errors::database_read_only(&name.unwrap_or_default()));
+            return Err(errors::database_read_only(name.unwrap_or_default()));
         }
         txn.lock_table(object as u32, LockMode::SchemaModification).map_err(|e| txn_error(e, "", session))
     }
@@ -217,7 +217,7 @@ impl Runner<'_> {
         let session = self.info.shared.id;
         let txn = self.txns_dyn().transaction(entry.id)?;
         if txn.reads_a_point() {
-            return Err(errors::database_read_only(&entry.name()));
+            return Err(errors::database_read_only(entry.name()));
         }
         txn.lock_table(CATALOG_LOCK, LockMode::Exclusive).map_err(|e| txn_error(e, "", session))
     }
