@@ -48,6 +48,8 @@ pub struct Cx<'a> {
     pub subqueries: Vec<Option<Box<SubqueryState>>>,
     /// Bytes of rows and of the pages on the way to them that were read.
     pub bytes_read: u64,
+    /// Of these, what the session has been told while the statement runs.
+    bytes_told: u64,
     /// An aggregate skipped a NULL (warning 8153).
     pub saw_null: bool,
     /// Clustered key of the row the target access stands on (single-table UPDATE and DELETE).
@@ -89,8 +91,9 @@ pub struct Rare {
 
 impl Drop for Cx<'_> {
     fn drop(&mut self) {
-        if self.bytes_read > 0 {
-            self.session.note_reads(self.bytes_read.div_ceil(crate::exec::io::PAGE_BYTES));
+        let untold = self.bytes_read - self.bytes_told;
+        if untold > 0 {
+            self.session.note_reads(untold.div_ceil(crate::exec::io::PAGE_BYTES));
         }
         if self.granted > 0 || self.rare.is_some() {
             self.give_back();
@@ -143,6 +146,7 @@ impl<'a> Cx<'a> {
             triggers: ctx.triggers,
             subqueries: Vec::new(),
             bytes_read: 0,
+            bytes_told: 0,
             saw_null: false,
             target_key: Vec::new(),
             target_row: None,
@@ -260,10 +264,11 @@ impl<'a> Cx<'a> {
 
     /// Tells of whole pages now, for who watches a long statement; the rest, never nothing, is told at the end.
     fn tell_reads(&mut self) {
-        let pages = self.bytes_read.saturating_sub(1) / crate::exec::io::PAGE_BYTES;
+        let untold = self.bytes_read - self.bytes_told;
+        let pages = untold.saturating_sub(1) / crate::exec::io::PAGE_BYTES;
         if pages > 0 {
             self.session.note_reads(pages);
-            self.bytes_read -= pages * crate::exec::io::PAGE_BYTES;
+            self.bytes_told += pages * crate::exec::io::PAGE_BYTES;
         }
     }
 
