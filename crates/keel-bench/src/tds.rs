@@ -6,7 +6,7 @@ use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, tr
 use keel_tds::login::{Login, OptionFlags2, TypeFlags};
 use keel_tds::request::rpc::{CallFlags, ParameterFlags, encode_call, encode_parameter};
 use keel_tds::request::{ProcId, Procedure};
-use keel_tds::token::{Column, ColumnFlags, Done, DoneKind, DoneStatus, ROW, Token, column};
+use keel_tds::token::{Column, ColumnFlags, Done, DoneKind, DoneStatus, ROW, ServerMessage, Token, column};
 use keel_tds::value::Place;
 use keel_tds::{Data, TypeInfo, WireCollation};
 use keel_workload::{CallError, Cell, Connection, Dialect};
@@ -311,12 +311,12 @@ impl TdsConnection {
     /// Sends a batch, and tells the server after a pause to stop, as a client does whose time is over. The session goes on.
     ///
     /// # Errors
-    /// When the connection is lost.
+    /// When the connection is lost, and what the server said before it stopped.
     pub fn cancel(&mut self, sql: &str, after: Duration) -> Result<(), CallError> {
         self.client.batch(sql).map_err(lost)?;
         std::thread::sleep(after);
         self.client.attention().map_err(lost)?;
-        self.client.drain_attention().map_err(lost)
+        self.client.drain_attention().map_err(lost)?.map_or(Ok(()), |m| Err(call_error(&m)))
     }
 
     /// Reads the response to its end; hands rows to `each`.
@@ -336,20 +336,19 @@ impl TdsConnection {
                 None => break,
                 Some(token @ (Token::Row(_) | Token::ReturnValue(_))) => each(token),
                 Some(Token::Done(done)) if done.status.contains(DoneStatus::COUNT) => rows = done.rows,
-                Some(Token::Message(m)) if m.is_error && failed.is_none() => {
-                    let text = format!(
-                        "Msg {}, Level {}, State {}, Line {}: {}",
-                        m.number, m.class, m.state, m.line, m.text
-                    );
-                    failed = Some(match m.number {
-                        1205 | 3960 | 1222 => CallError::Retry(text),
-                        _ => CallError::Refused(text),
-                    });
-                }
+                Some(Token::Message(m)) if m.is_error && failed.is_none() => failed = Some(call_error(&m)),
                 Some(_) => {}
             }
         }
         failed.map_or(Ok(rows), Err)
+    }
+}
+
+fn call_error(m: &ServerMessage) -> CallError {
+    let text = format!("Msg {}, Level {}, State {}, Line {}: {}", m.number, m.class, m.state, m.line, m.text);
+    match m.number {
+        1205 | 3960 | 1222 => CallError::Retry(text),
+        _ => CallError::Refused(text),
     }
 }
 

@@ -237,18 +237,20 @@ impl<S: Read + Write> Client<S> {
         Ok(())
     }
 
-    /// Reads and drops everything up to the answer to an attention.
-    pub fn drain_attention(&mut self) -> Result<()> {
+    /// Reads everything up to the answer to an attention, and drops it but for the first error.
+    pub fn drain_attention(&mut self) -> Result<Option<ServerMessage>> {
+        let mut error = None;
         loop {
             match self.next_token()? {
                 Some(Token::Done(d)) if d.status.contains(DoneStatus::ATTENTION) => break,
+                Some(Token::Message(m)) if m.is_error && error.is_none() => error = Some(m),
                 Some(_) => {}
                 // The response had ended before the attention arrived: its answer is a message of its own.
                 None => self.last_packet_seen = false,
             }
         }
         while self.next_token()?.is_some() {}
-        Ok(())
+        Ok(error)
     }
 
     /// The next token of the response; `None` at its end.

@@ -99,8 +99,8 @@ impl<'a> Crew<'a> {
             if let Ok(mut session) = self.clients.session_with_primary() {
                 // It may be with who is the primary no more.
                 for _ in 0..50 {
-                    let _working = self.clients.working();
                     std::thread::sleep(std::time::Duration::from_millis(dice.u64(0..100)));
+                    let _working = self.clients.working();
                     let sql = cancelled(&mut Worker { session: &mut session, dice: &mut dice });
                     let after = std::time::Duration::from_micros(1 << dice.u64(4..17));
                     let done = session

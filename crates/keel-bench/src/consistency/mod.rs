@@ -8,10 +8,11 @@
 //! here, there: rows that SWITCH, TRUNCATE and loads move as a whole; parts, stage: partitions that are switched, split and merged
 //! ```
 //!
-//! Meanwhile checkpoints follow each other, memory is short, indexes are made, rebuilt and dropped, sessions are killed, statements stopped and backups of the log
-//! are taken, and the process is killed and started again; with a group, machines fail over, and readers look at every copy. Between the kills
-//! all of them stand still: the owners' notes and the ledger of acknowledged commits are compared, DBCC looks at every page, the copies
-//! at each other, past versions are what they were, and the backups, restored, give a database of which all this is true as well.
+//! Meanwhile checkpoints follow each other, memory is short, indexes are made, rebuilt and dropped, sessions are killed, statements stopped
+//! and backups of the log are taken, and the process is killed and started again; with a group, machines fail over, and readers look at
+//! every copy. Between the kills all of them stand still: the owners' notes and the ledger of acknowledged commits are compared, DBCC looks
+//! at every page, the copies at each other, past versions are what they were, and the backups, restored, give a database of which all this
+//! is true as well.
 
 mod clients;
 mod jobs;

@@ -14,7 +14,7 @@ pub(super) const SLOTS: i64 = 2_000;
 /// Rows that lie in one of two tables, and are moved between them as a whole.
 pub(super) const MOVED: i64 = 500;
 /// Rows of a partitioned table and of the one that its partitions are switched to, together.
-pub(super) const PARTED: i64 = 400;
+const PARTED: i64 = 400;
 /// Indexes that have all accounts, with what they give a balance by.
 const WHOLE: [(&str, &str); 4] = [
     ("by_branch", "balance"),

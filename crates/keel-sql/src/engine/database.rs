@@ -1,5 +1,7 @@
 //! One database of the instance: its store, its published catalog, its counters.
 
+mod published;
+
 use super::Restoring;
 use super::history::History;
 use crate::catalog::{
@@ -15,7 +17,7 @@ use keel_node::{Database, Direction, Isolation, ReadPoint, Role, Transaction};
 use keel_query::catalog::{Catalog, ObjectId};
 use keel_store::row;
 use keel_types::error::Result;
-use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
+use parking_lot::{Condvar, Mutex, RwLock};
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -343,102 +345,6 @@ impl DatabaseEntry {
         self.store.role() == Role::Secondary
     }
 
-    /// The catalog as a snapshot shows it.
-    ///
-    /// # Errors
-    /// 5180-like when the system tree cannot be read.
-    pub fn picture_at(&self, point: &ReadPoint) -> Result<Arc<Picture>> {
-        if let Some(picture) = self.history.find(point.lsn()) {
-            return Ok(picture);
-        }
-        let _one = self.refreshing.lock();
-        let life = self.history.life();
-        if let Some(picture) = self.history.find(point.lsn()) {
-            return Ok(picture);
-        }
-        let stored = Stored::read(&self.store, &self.name(), point, &self.fingerprints)?;
-        self.picture_of(&stored, life)
-    }
-
-    /// The picture of what was read in one life of the history, kept for others who read there.
-    fn picture_of(&self, stored: &Stored, life: u64) -> Result<Arc<Picture>> {
-        let picture = match self.history.alike(stored.fingerprint) {
-            Some(picture) => picture,
-            None => Arc::new(stored.picture(self.id, &self.name(), self.next_version())?),
-        };
-        self.history.keep(life, stored.at, stored.fingerprint, &picture);
-        Ok(picture)
-    }
-
-    fn next_version(&self) -> u64 {
-        self.versions.fetch_add(1, Ordering::AcqRel) + 1
-    }
-
-    /// Reads the catalog again after a change of role, and after redo has changed it: who becomes primary must not hand out
-    /// numbers that the last one did.
-    #[inline]
-    fn follow_role(&self) {
-        if self.role_seen.load(Ordering::Acquire) != self.store.role() as u8 {
-            self.see_role();
-        }
-        if self.history.stale() != 0 {
-            self.refresh();
-        }
-    }
-
-    /// Who finds the role seen finds the history told of it as well.
-    #[cold]
-    fn see_role(&self) {
-        {
-            let _one = self.refreshing.lock();
-            let role = self.store.role() as u8;
-            if self.role_seen.load(Ordering::Acquire) == role {
-                return;
-            }
-            self.history.role_changed();
-            self.role_seen.store(role, Ordering::Release);
-        }
-        self.capture.role_changed();
-        self.query_store.role_changed();
-    }
-
-    /// A number that is another when redo has changed, or is about to change, anything of the catalog since.
-    pub(super) fn redone(&self) -> u64 {
-        self.history.told()
-    }
-
-    /// Reads the catalog again if it has to be. Nobody publishes between what is read and what is kept of it, or what he
-    /// publishes would be lost, or would be made of what a secondary knew.
-    fn refresh(&self) {
-        let _one = self.refreshing.lock();
-        let stale = self.history.stale();
-        if stale == 0 || self.store.applied().0 < stale {
-            return;
-        }
-        let life = self.history.life();
-        self.store.wait_for_term_start();
-        let pending = self.pending.lock();
-        if *pending > 0 {
-            // What cannot be read yet. Who compiles waits for it and comes here again.
-            return;
-        }
-        // A copy that cannot be read is refused to everybody by its role; the next reader tries again.
-        let point = self.store.read_point();
-        let Ok(stored) = Stored::read(&self.store, &self.name(), &point, &self.fingerprints) else { return };
-        let Ok(picture) = self.picture_of(&stored, life) else { return };
-        self.history.caught_up(stale);
-        self.next_object.fetch_max(next_object(&picture), Ordering::Relaxed);
-        self.next_tree.fetch_max(stored.next_tree(&picture), Ordering::Relaxed);
-        self.rowversion.store(stored.rowversion(), Ordering::Relaxed);
-        self.row_ids.write().clear();
-        *self.counters.write() = stored.counters;
-        let version = picture.version();
-        self.picture.store(picture);
-        self.version.store(version, Ordering::Release);
-        drop(pending);
-        self.keep_log();
-    }
-
     /// A commit as a group's primary was hardened wherever it had to be, after so long.
     pub fn note_group_commit(&self, waited: std::time::Duration) {
         let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
@@ -477,35 +383,6 @@ impl DatabaseEntry {
     /// ALTER DATABASE … MODIFY NAME
     pub fn rename(&self, name: &str) {
         *self.name.write() = name.into();
-    }
-
-    /// The version of the published catalog: one load, for plan validation.
-    #[must_use]
-    #[inline]
-    pub fn version(&self) -> u64 {
-        self.follow_role();
-        self.version.load(Ordering::Acquire)
-    }
-
-    /// The published catalog, once its commit is hardened.
-    #[must_use]
-    pub fn picture(&self) -> Arc<Picture> {
-        self.follow_role();
-        let mut pending = self.pending.lock();
-        if *pending > 0 {
-            self.wait_settled(&mut pending);
-            // That was in the way of who read the catalog again.
-            MutexGuard::unlocked(&mut pending, || self.follow_role());
-            self.wait_settled(&mut pending);
-        }
-        // Before the next one may be published, which is not settled yet.
-        self.picture.load_full()
-    }
-
-    fn wait_settled(&self, pending: &mut MutexGuard<'_, u32>) {
-        while **pending > 0 {
-            self.settled.wait(pending);
-        }
     }
 
     /// DROP DATABASE has taken it away.
@@ -701,31 +578,6 @@ impl DatabaseEntry {
             .map_err(|e| txn_error(e, &name, 0))?;
         }
         Ok(())
-    }
-
-    /// Makes changes visible. Until [`DatabaseEntry::settle`] nobody compiles against them.
-    pub fn publish(&self, ops: &[CatalogOp]) {
-        // Not over what a secondary knew.
-        self.follow_role();
-        let mut pending = self.pending.lock();
-        *pending += 1;
-        let old = self.picture.load_full();
-        let mut next = (*old).clone();
-        for op in ops {
-            crate::catalog::apply_op(&mut next, op);
-        }
-        let version = self.next_version();
-        next.note_changes(ops, version);
-        self.picture.store(Arc::new(next.at_version(version)));
-        self.version.store(version, Ordering::Release);
-    }
-
-    /// The commit whose changes were published is hardened (or has failed, in which case the database has stopped).
-    pub fn settle(&self) {
-        // Before anybody sees it: what the new picture gives up is hardened elsewhere by now.
-        self.keep_log();
-        *self.pending.lock() -= 1;
-        self.settled.notify_all();
     }
 
     /// Writes the exact values of all counters, so that a clean restart leaves no gaps.

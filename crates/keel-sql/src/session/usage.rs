@@ -1,7 +1,7 @@
 //! What requests and the programs in them use, measured.
 //!
-//! Per request: one look at the thread's processor clock, at its end, and one now and then while it runs. Per program: two at the monotonic clock. Everything
-//! else is sums that were counted anyway.
+//! Per request: one look at the thread's processor clock, at its end, and one now and then while it runs. Per program: two at the
+//! monotonic clock. Everything else is sums that were counted anyway.
 
 use super::info::Info;
 use crate::engine::add;

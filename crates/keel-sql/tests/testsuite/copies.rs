@@ -1,9 +1,10 @@
 //! A primary and a secondary, fed by hand: what readers of the secondary see while redo changes its catalog.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Sink, connect, open, store};
+use crate::common::{Sink, connect, open, store, value};
 use keel_base::env::sim::{SimDisk, Tear};
 use keel_base::{Epoch, Lsn};
+use keel_sql::catalog::{CatalogKey, CatalogOp, object_class};
 use keel_sql::{Engine, Session};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -450,4 +451,25 @@ fn query_notifications_are_told_of_a_failover() {
     of_two.turn();
     let said = run(&mut reader(&pair.primary), TOLD);
     assert!(said.contains("there restart;"), "{said}");
+}
+
+/// Who reads the catalog again after a change of role does not lose what another session has published and not committed yet; and that is
+/// made of what the log says, not of what the secondary knew.
+#[test]
+fn what_is_published_after_a_change_of_role_is_not_lost() {
+    let mut pair = Pair::new(SETUP);
+    let mut session = reader(&pair.primary);
+    change(&mut session, "CREATE TABLE later (x int)");
+    let mut id = |name: &str| value(&mut session, &format!("SELECT OBJECT_ID('{name}')")).parse().unwrap();
+    let (gone, later) = (id("gone"), id("later"));
+    pair.swap();
+    // The first to ask the new primary for its catalog is who changes it.
+    let entry = pair.primary.database("shop").unwrap();
+    entry.publish(&[CatalogOp::Remove(CatalogKey { class: object_class::TABLE, id: gone })]);
+    // Another one does before that is committed.
+    let _ = entry.version();
+    entry.settle();
+    let picture = entry.picture();
+    assert!(picture.stored_by_id(gone).is_none(), "lost");
+    assert!(picture.stored_by_id(later).is_some(), "of before");
 }
