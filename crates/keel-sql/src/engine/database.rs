@@ -14,7 +14,7 @@ use arc_swap::ArcSwap;
 use hashbrown::HashMap;
 use keel_base::{DatabaseId, Lsn, TreeId};
 use keel_node::{Database, Direction, Isolation, ReadPoint, Role, Transaction};
-use keel_query::catalog::{Catalog, ObjectId};
+use keel_query::catalog::ObjectId;
 use keel_store::row;
 use keel_types::error::Result;
 use parking_lot::{Condvar, Mutex, RwLock};
