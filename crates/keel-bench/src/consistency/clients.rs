@@ -1,12 +1,12 @@
 //! What everybody who works on the tables needs: sessions with the primary, random choices, and a place for what was seen.
 
+use super::backups::Backups;
 use super::tables::ACCOUNTS;
 use super::{DATABASE, Settings};
 use crate::fleet::number;
 use crate::ledger::Clients;
 use keel_workload::{CallError, Connection};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// Errors that say that rows or indexes are not what they should be: nothing here gives reason for one.
@@ -18,8 +18,7 @@ pub(super) type Counts = BTreeMap<&'static str, u64>;
 /// All that work.
 pub(super) struct Crew<'a> {
     pub(super) clients: &'a Clients,
-    /// Where backups of the log go.
-    pub(super) log_backups: PathBuf,
+    pub(super) backups: Backups,
     seed: u64,
     counts: Mutex<Counts>,
     errors: Mutex<BTreeMap<String, u64>>,
@@ -58,8 +57,8 @@ impl Worker<'_> {
 }
 
 impl<'a> Crew<'a> {
-    pub(super) fn new(clients: &'a Clients, log_backups: PathBuf, settings: &Settings) -> Crew<'a> {
-        Crew { clients, log_backups, seed: settings.seed, counts: Mutex::default(), errors: Mutex::default() }
+    pub(super) fn new(clients: &'a Clients, backups: Backups, settings: &Settings) -> Crew<'a> {
+        Crew { clients, backups, seed: settings.seed, counts: Mutex::default(), errors: Mutex::default() }
     }
 
     /// A worker's random choices: the same for the same number and seed.
@@ -173,7 +172,7 @@ fn cancelled(w: &mut Worker<'_>) -> String {
     format!("{begin}SET XACT_ABORT {abort}; {statement}")
 }
 
-fn number_of(error: &str) -> Option<u32> {
+pub(super) fn number_of(error: &str) -> Option<u32> {
     error.strip_prefix("Msg ")?.split(',').next()?.parse().ok()
 }
 

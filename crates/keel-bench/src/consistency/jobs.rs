@@ -23,13 +23,14 @@ pub(super) const WRITERS: [(&str, Job); 9] = [
 ];
 
 /// Who gets in their way; one of each.
-pub(super) const DISTURBERS: [(&str, Job); 6] = [
+pub(super) const DISTURBERS: [(&str, Job); 7] = [
     ("checkpoints", checkpoint),
     ("schema changes", reshape),
     ("sessions killed", kill),
     ("tables switched or emptied", switch),
     ("partitions switched, split or merged", switch_part),
-    ("log backups", back_up),
+    ("log backups", super::backups::back_up_log),
+    ("full and differential backups", super::backups::back_up),
 ];
 
 fn transfer(_: &Crew<'_>, w: &mut Worker<'_>) -> Done {
@@ -274,10 +275,4 @@ fn switch_part(_: &Crew<'_>, w: &mut Worker<'_>) -> Done {
     };
     let (begin, end) = (w.begin("READ COMMITTED"), w.end());
     w.session.execute(&format!("{begin}{sql}; {end}"))
-}
-
-/// The next backup of the log; the chain is restored in the end.
-fn back_up(crew: &Crew<'_>, w: &mut Worker<'_>) -> Done {
-    std::thread::sleep(std::time::Duration::from_millis(w.dice.u64(300..1500)));
-    w.session.execute(&format!("BACKUP LOG [{DATABASE}] TO DISK = N'{}'", crew.log_backups.display()))
 }

@@ -9,11 +9,12 @@
 //! ```
 //!
 //! Meanwhile checkpoints follow each other, memory is short, indexes are made, rebuilt and dropped, sessions are killed, statements stopped
-//! and backups of the log are taken, and the process is killed and started again; with a group, machines fail over, and readers look at
+//! and backups are taken, and the process is killed and started again; with a group, machines fail over, and readers look at
 //! every copy. Between the kills all of them stand still: the owners' notes and the ledger of acknowledged commits are compared, DBCC looks
 //! at every page, the copies at each other, past versions are what they were, and the backups, restored, give a database of which all this
 //! is true as well.
 
+mod backups;
 mod clients;
 mod jobs;
 mod slots;
@@ -23,6 +24,7 @@ use crate::fleet::{Fleet, GROUP, Mode, text, until};
 use crate::ledger::Clients;
 use crate::progress::Progress;
 use anyhow::{Context, Result};
+use backups::Backups;
 use clients::{Crew, Worker, leads, locked};
 use keel_workload::Connection;
 use slots::Owner;
@@ -84,8 +86,8 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
     fleet.automatic = true;
     let clients = Clients::new(&fleet, settings.clients)?;
     tables::make(&mut fleet.nodes[0].session(DATABASE)?, DATABASE)?;
-    let full = dir.join("full.bak");
-    fleet.nodes[0].run(&format!("BACKUP DATABASE [{DATABASE}] TO DISK = N'{}'", full.display()))?;
+    let backups = Backups::new(dir.to_owned());
+    backups.take(&mut fleet.nodes[0].session(DATABASE)?, false)?;
     if settings.group {
         fleet.create_group()?;
         for node in 1..NODES {
@@ -93,11 +95,10 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
             fleet.wait_settled(0, node, Mode::Synchronous)?;
         }
     }
-    let crew = Crew::new(&clients, dir.join("log.bak"), settings);
+    let crew = Crew::new(&clients, backups, settings);
     let owners: Vec<Mutex<Owner>> =
         (0..slots::OWNERS * slots::WAYS.len() as i64).map(|n| Mutex::new(Owner::new(n))).collect();
-    let mut conductor =
-        Conductor { fleet: &mut fleet, crew: &crew, owners: &owners, progress, past: Vec::new(), rounds: 0 };
+    let mut conductor = Conductor { fleet: &mut fleet, crew: &crew, owners: &owners, progress, rounds: 0 };
     std::thread::scope(|scope| {
         start(scope, &crew, &owners, settings, nodes);
         let conducted = conductor.conduct(settings);
@@ -162,8 +163,6 @@ struct Conductor<'a> {
     crew: &'a Crew<'a>,
     owners: &'a [Mutex<Owner>],
     progress: &'a Progress,
-    /// Moments at which all stood still, with what was in the system-versioned table.
-    past: Vec<(String, String)>,
     rounds: u64,
 }
 
@@ -189,7 +188,7 @@ impl Conductor<'_> {
                 }
             }
             let primary = self.wait_whole()?;
-            self.compare(primary)?;
+            self.compare(primary, &mut dice)?;
             self.rounds += 1;
         }
         Ok(())
@@ -211,51 +210,22 @@ impl Conductor<'_> {
     }
 
     /// With all of them still: the ledger, the owners' notes, the invariants, the past, the copies, and a copy from the backups.
-    fn compare(&mut self, primary: usize) -> Result<()> {
-        let (crew, owners, past) = (self.crew, self.owners, &mut self.past);
-        let backups = crew.log_backups.clone();
+    fn compare(&mut self, primary: usize, dice: &mut fastrand::Rng) -> Result<()> {
+        let (crew, owners) = (self.crew, self.owners);
         crew.clients.check(self.fleet, primary, |session| {
             owners.iter().try_for_each(|owner| locked(owner).check(crew, session))?;
             tables::at_rest(session)?.iter().for_each(|broken| crew.violation(broken));
-            for (moment, rows) in past.iter() {
-                let then = rows_at(session, moment)?;
-                if then != *rows {
-                    crew.violation(&format!("at {moment} slots2 was {rows}, as of then it is {then}"));
+            for then in crew.backups.note(session)? {
+                let rows = text(session, &backups::rows(&format!("FOR SYSTEM_TIME AS OF '{}'", then.utc)))?;
+                if rows != then.rows {
+                    crew.violation(&format!(
+                        "at {} slots2 was {}, as of then it is {rows}",
+                        then.utc, then.rows
+                    ));
                 }
             }
-            let moment = text(session, "SELECT CONVERT(varchar(40), SYSUTCDATETIME())")?;
-            let rows = rows_at(session, &moment)?;
-            past.push((moment, rows));
-            restore(session, &backups)?.iter().for_each(|broken| crew.violation(broken));
+            crew.backups.restore(session, dice)?.iter().for_each(|broken| crew.violation(broken));
             Ok(())
         })
     }
-}
-
-/// Number and checksum of a system-versioned table's rows at a moment.
-fn rows_at(session: &mut dyn Connection, moment: &str) -> Result<String> {
-    let sql = format!(
-        "SELECT CONCAT(COUNT(*), ' rows, ', SUM(CONVERT(bigint, k) * 1000003 + v)) FROM dbo.slots2 FOR SYSTEM_TIME AS OF '{moment}'"
-    );
-    text(session, &sql)
-}
-
-/// Restores the first full backup and all of the log under another name, and looks at what comes of it.
-fn restore(session: &mut dyn Connection, log: &Path) -> Result<Vec<String>> {
-    let log = log.display().to_string();
-    session.execute(&format!("BACKUP LOG [{DATABASE}] TO DISK = N'{log}'"))?;
-    let backups = session.query(&format!("RESTORE HEADERONLY FROM DISK = N'{log}'"))?.len();
-    let full = Path::new(&log).with_file_name("full.bak");
-    session.execute(&format!(
-        "RESTORE DATABASE restored FROM DISK = N'{}' WITH NORECOVERY, REPLACE",
-        full.display()
-    ))?;
-    for file in 1..=backups {
-        let end = if file == backups { "RECOVERY" } else { "NORECOVERY" };
-        session.execute(&format!("RESTORE LOG restored FROM DISK = N'{log}' WITH FILE = {file}, {end}"))?;
-    }
-    session.execute("USE restored")?;
-    let broken = tables::at_rest(session);
-    session.execute(&format!("USE [{DATABASE}]; DROP DATABASE restored"))?;
-    Ok(broken?.into_iter().map(|broken| format!("restored from backups, {broken}")).collect())
 }
