@@ -67,6 +67,19 @@ restore log saved from disk = 'shop.trn' with file = 2, stopat = @text, recovery
 select n from saved.dbo.orders order by n
 select destination_database_name, restore_type, recovery, stopped = case when stop_at is null then 'no' else 'yes' end from msdb.dbo.restorehistory order by restore_history_id
 GO
+-- A backup of the log has the points before it, also when nothing is committed any more between the last commit and the backup.
+declare @quiet varchar(40) = convert(varchar(40), sysdatetime(), 126)
+backup log shop to disk = 'quiet.trn'
+insert shop.dbo.orders (n) values (50)
+backup log shop to disk = 'quiet.trn'
+restore database quiet from disk = 'shop.bak' with norecovery
+declare @file int = 1
+while @file <= 4 begin restore log quiet from disk = 'shop.trn' with file = @file, stopat = @quiet, norecovery; set @file += 1 end
+restore log quiet from disk = 'quiet.trn' with file = 1, stopat = @quiet, recovery
+select state_desc from sys.databases where name = 'quiet'
+select n from quiet.dbo.orders order by n
+drop database quiet
+GO
 -- What is not of this chain.
 restore database other from disk = 'shop.trn' with file = 1
 restore log nothing from disk = 'shop.trn'

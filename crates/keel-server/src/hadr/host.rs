@@ -150,7 +150,7 @@ impl ServerHost {
 impl Host for ServerHost {
     fn log_backed_up(&self, name: &str, until: Lsn, at: i64) -> bool {
         let entry = self.engine.upgrade().and_then(|engine| self.entry(&engine, name));
-        entry.is_some_and(|entry| entry.note_log_backup(until, at).is_ok())
+        entry.is_some_and(|entry| entry.note_log_backup(until, at, 0).is_ok())
     }
 
     fn role_changed(&self, change: &RoleChange) {

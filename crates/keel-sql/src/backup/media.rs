@@ -52,8 +52,10 @@ pub(crate) struct Label {
     pub base: [u8; 16],
     /// It is the first one of its chain.
     pub begins_chain: bool,
-    /// When the backup before it ended; 0 of a full one.
+    /// All that was committed before is in the backups before it; 0 of a full one, and when that is not known.
     pub since: i64,
+    /// All that was committed before is in it or in those before; 0 of a full one, and when that is not known: a copy may be behind.
+    pub complete: i64,
     /// Where the rows of the full backup before it are complete, which of a differential one is the one it refers to.
     pub full: u64,
     pub compressed: bool,

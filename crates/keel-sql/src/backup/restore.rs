@@ -265,19 +265,22 @@ impl Runner<'_> {
         if last < end {
             return Err(errors::log_too_early(to_number(last.0), to_number(end.0)));
         }
-        if options.stop.as_ref().and_then(Stop::time).is_some_and(|stop| stop < found.label.since) {
+        let stop = options.stop.as_ref().and_then(Stop::time);
+        if stop.is_some_and(|stop| stop < found.label.since) {
             return Err(errors::stop_passed());
         }
+        // Where nothing was committed between the point and the backup, no transaction tells that the point is there.
+        let reached = stop.is_some_and(|stop| stop < found.label.complete);
         let started = self.info.engine.instance().env().clock.now();
         let rolled = self.roll_forward(entry, media, found, options)?;
         match rolled {
             Rolled::TooLate => return Err(errors::stop_passed()),
             Rolled::OtherPath => return Err(errors::other_path()),
             // The point in time is in a later one: only that one may end the restoring.
-            Rolled::All if options.stop.is_some() && options.leaves == Restoring::Standby => {
+            Rolled::All if options.stop.is_some() && !reached && options.leaves == Restoring::Standby => {
                 self.leave(entry, Restoring::Standby)?;
             }
-            Rolled::All if options.stop.is_some() => {
+            Rolled::All if options.stop.is_some() && !reached => {
                 let marked = options.stop.as_ref().is_some_and(|stop| stop.time().is_none());
                 let what = if marked { "mark" } else { "point in time" };
                 let text = format!(
@@ -350,7 +353,8 @@ impl Runner<'_> {
         let chain = entry.log_chain();
         if chain.is_some() || entry.differential_base().is_some() {
             entry.change_settings(|settings| {
-                settings.log_chain = chain.map(|chain| LogChain { backed_up: end.0, at, ..chain });
+                settings.log_chain =
+                    chain.map(|chain| LogChain { backed_up: end.0, at, complete: at, ..chain });
                 // Its changes are told apart from its own full backups on.
                 settings.differential_base = None;
                 Ok(())

@@ -287,7 +287,7 @@ impl Runner<'_> {
         }
         // Who restores a tail knows where it ended.
         if label.log && !label.copy_only && options.leaves == Restoring::No {
-            self.note_log(entry, ended.border, label.finished)?;
+            self.note_log(entry, ended.border, &label)?;
         }
         Ok(label)
     }
@@ -348,7 +348,8 @@ impl Runner<'_> {
             copy_only: options.copy_only,
             log: chain.is_some(),
             begins_chain: chain.is_some_and(|chain| chain.count == 0),
-            since: chain.map_or(0, |chain| chain.at),
+            since: chain.map_or(0, |chain| chain.complete),
+            complete: if chain.is_none() || entry.is_copy() { 0 } else { now },
             differential: base.is_some(),
             base: base.map_or([0; 16], |base| base.set),
             full: chain.map(|chain| chain.full).or(base.map(|base| base.checkpoint)).unwrap_or(0),
@@ -357,9 +358,10 @@ impl Runner<'_> {
     }
 
     /// The log before `until` is in a backup: noted in the database, by whoever may write it.
-    fn note_log(&self, entry: &DatabaseEntry, until: Lsn, at: i64) -> Result<()> {
+    fn note_log(&self, entry: &DatabaseEntry, until: Lsn, label: &Label) -> Result<()> {
+        let at = label.finished;
         if !entry.is_copy() {
-            return entry.note_log_backup(until, at);
+            return entry.note_log_backup(until, at, label.complete);
         }
         let noted = self.info.engine.hadr().is_some_and(|hadr| hadr.log_backed_up(&entry.name(), until, at));
         if noted { Ok(()) } else { Err(errors::not_noted(entry.name())) }
@@ -423,7 +425,8 @@ fn note_full(entry: &DatabaseEntry, written: &Written, at: i64) -> Result<()> {
     entry.change_settings(|settings| {
         // A backup of the log that ends at the same time is not undone.
         let begun = entry.log_chain();
-        let new = LogChain { family: written.family, backed_up: written.border.0, full: 0, at, count: 0 };
+        let (family, backed_up) = (written.family, written.border.0);
+        let new = LogChain { family, backed_up, full: 0, at, complete: at, count: 0 };
         let chain = LogChain { full: written.checkpoint.0, ..begun.unwrap_or(new) };
         settings.log_chain = (settings.recovery != "SIMPLE").then_some(chain);
         Ok(())

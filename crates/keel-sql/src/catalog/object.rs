@@ -222,6 +222,9 @@ pub struct LogChain {
     pub full: u64,
     /// When the backup that ends there ended, local ticks.
     pub at: i64,
+    /// All that was committed before this is in backups, local ticks; 0 when that is not known.
+    #[serde(default)]
+    pub complete: i64,
     /// How many log backups there have been.
     pub count: u64,
 }

@@ -307,13 +307,15 @@ impl DatabaseEntry {
         (chain.family == self.store.control().family).then_some(chain)
     }
 
-    /// Moves the chain on: the log before `until` is in a backup that was finished at a time, local ticks.
-    pub fn note_log_backup(&self, until: Lsn, at: i64) -> Result<()> {
+    /// Moves the chain on: the log before `until` is in a backup that was finished at a time, and all that was committed before another
+    /// (0: not known), local ticks.
+    pub fn note_log_backup(&self, until: Lsn, at: i64, complete: i64) -> Result<()> {
         self.change_settings(|settings| {
             // The recovery model may have become SIMPLE meanwhile, and the chain ended.
             if let Some(chain) = &mut settings.log_chain {
                 let backed_up = until.0.max(chain.backed_up);
-                *chain = LogChain { backed_up, at, count: chain.count + 1, ..*chain };
+                let complete = complete.max(chain.complete);
+                *chain = LogChain { backed_up, at, complete, count: chain.count + 1, ..*chain };
             }
             Ok(())
         })
