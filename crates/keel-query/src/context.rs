@@ -7,7 +7,7 @@ use crate::bind::mask::MaskSource;
 use crate::catalog::{ObjectId, TableDef};
 use crate::errors::{Error, Result};
 use keel_base::DatabaseId;
-use keel_node::{ReadView, Transaction};
+use keel_node::{Isolation, ReadView, Transaction};
 use keel_types::Value;
 use keel_types::datetime::language::Dates;
 
@@ -34,9 +34,10 @@ pub trait Transactions {
         Ok(())
     }
 
-    /// The view with which the next statement begins, where one was made before, to compare with it what the statement was compiled against.
-    fn first_view(&mut self, database: DatabaseId) -> Option<ReadView> {
-        let _ = database;
+    /// The view with which the next statement begins, or that of tables for which it asks for another level, where one was made before, to
+    /// compare with it what the statement was compiled against.
+    fn first_view(&mut self, database: DatabaseId, level: Option<Isolation>) -> Option<ReadView> {
+        let _ = (database, level);
         None
     }
 

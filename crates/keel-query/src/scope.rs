@@ -433,6 +433,10 @@ pub trait BindScope {
     fn will_lock(&self, database: keel_base::DatabaseId, table: crate::catalog::ObjectId) {
         let _ = (database, table);
     }
+    /// A table of that database is read as it was committed, whatever the isolation level.
+    fn reads_committed(&self, database: keel_base::DatabaseId) {
+        let _ = database;
+    }
     /// The counters of an index or heap; `None` where nobody counts.
     fn index_use(
         &self,

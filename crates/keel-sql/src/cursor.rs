@@ -6,6 +6,7 @@
 use crate::api_cursor::{Agreed, Window};
 use crate::errors;
 use crate::program::{Compiled, FetchDirection, Program};
+use crate::session::scope::FrameTables;
 use crate::sink::ColumnMeta;
 use keel_parser::ast;
 use keel_types::error::Result;
@@ -45,8 +46,8 @@ pub struct Cursor {
     pub level: u32,
     /// All directions of FETCH.
     pub scroll: bool,
-    /// The query.
-    pub compiled: Arc<Compiled>,
+    /// The query, as it was compiled last.
+    pub query: CursorQuery,
     /// Variables as they were when it was declared.
     pub vars: Vec<Value>,
     /// Columns the client sees.
@@ -65,12 +66,14 @@ pub struct Cursor {
     pub read_only: bool,
     /// Program that declared it.
     pub program: Arc<Program>,
+    /// Table variables that it could see then.
+    pub tables: FrameTables,
     /// Definition.
     pub definition: ast::CursorDefinition,
     /// What it shows of changes since it was opened.
     pub sensitivity: Sensitivity,
     /// Reads one row by its key; made when it is first needed.
-    pub reread: Option<Reread>,
+    pub reread: Option<CursorQuery>,
     /// What it has as a cursor of the API.
     pub api: Option<ApiState>,
 }
@@ -108,13 +111,22 @@ pub struct ApiState {
     pub window: Window,
 }
 
-/// A compiled query for one row of a cursor.
+/// A compiled query of a cursor.
 #[derive(Clone)]
-pub struct Reread {
-    /// The cursor's program, the key's variables behind its own.
+pub struct CursorQuery {
+    /// The cursor's program; where one row is asked for, with the key's variables behind its own.
     pub program: Arc<Program>,
     /// The query.
     pub compiled: Arc<Compiled>,
+}
+
+/// Which rows a query of a cursor gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// All.
+    All,
+    /// That with a key.
+    One,
 }
 
 impl Cursor {

@@ -602,6 +602,8 @@ errors! {
     fetch_forward_only(direction) = 16911, 16, 1, "fetch: The fetch type {direction} cannot be used with forward only cursors.";
     /// FETCH ABSOLUTE of a dynamic cursor.
     fetch_dynamic(direction) = 16925, 16, 1, "The fetch type {direction} cannot be used with dynamic cursors.";
+    /// OPEN or FETCH when the query's columns are others than they were when the cursor was declared.
+    cursor_schema_changed() = 16943, 16, 4, "Could not complete cursor operation because the table schema changed after the cursor was declared.";
     /// FETCH INTO with the wrong number of variables.
     fetch_variables() = 16924, 16, 1, "Cursorfetch: The number of variables declared in the INTO list must match that of selected columns.";
     /// Cursor variable without a cursor.

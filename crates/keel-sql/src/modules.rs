@@ -10,6 +10,7 @@ use crate::run::{Frame, Halt, Later, NEST_LEVEL_MAX, Runner, parse_error};
 use crate::session::info::Info;
 use crate::session::options::Switches;
 use crate::session::scope::Scope;
+use crate::session::txns::{TxnSet, Views};
 use keel_base::DatabaseId;
 use keel_parser::ast::{self, StatementKind};
 use keel_query::catalog::{ModuleDef, ModuleKind, ObjectId};
@@ -180,9 +181,14 @@ pub(crate) fn invoke(
     }
     info.modules.borrow_mut().push(program.identity.clone());
     let mut later = Later { info, results: program.identity.kind == ProgramKind::Trigger };
+    // The caller's, who may not have read yet, are not for the statements of what it calls.
+    let views = TxnSet::behind(ctx.txns).map(|set| set.exchange_views(Views::new()));
     let mut runner = Runner::nested(info, ctx.txns, &mut later);
     let before = info.enter_security_level(runs_as);
     let outcome = runner.run(program, frame);
+    if let (Some(set), Some(views)) = (TxnSet::behind(ctx.txns), views) {
+        set.exchange_views(views);
+    }
     info.leave_security_level(before);
     info.modules.borrow_mut().pop();
     if *info.options.borrow() != options {

@@ -47,3 +47,27 @@ commit
 -- session main:
 select k from child
 GO
+-- A new key looks for what it refers to in the index that is there once its table is locked, if it is.
+create table late (k int); insert late values (3)
+GO
+-- session a:
+begin transaction; create unique index ux on parent (k desc) with (drop_existing = on); insert parent values (4, 4)
+-- session b waits:
+alter table late add constraint fk_late foreign key (k) references parent (k)
+-- session a:
+commit
+-- session b resumes:
+select count(*) n from sys.foreign_keys where name = 'fk_late'
+-- session main:
+create table brief (k int primary key); insert brief values (3)
+create table after_brief (k int)
+GO
+-- session a:
+begin transaction; drop table brief
+-- session b waits:
+alter table after_brief add constraint fk_brief foreign key (k) references brief (k)
+-- session a:
+commit
+-- session b resumes:
+select count(*) n from sys.foreign_keys where name = 'fk_brief'
+GO

@@ -28,6 +28,7 @@ pub(super) const DISTURBERS: [(&str, Job); 7] = [
     ("schema changes", reshape),
     ("sessions killed", kill),
     ("tables switched or emptied", switch),
+    ("tables of another database switched or emptied", super::ways::switch_beside),
     ("partitions switched, split or merged", switch_part),
     ("log backups", super::backups::back_up_log),
     ("full and differential backups", super::backups::back_up),
@@ -167,7 +168,7 @@ pub(super) fn read_again(crew: &Crew<'_>, w: &mut Worker<'_>) -> Done {
     w.session.execute("COMMIT")
 }
 
-fn call_error(error: Error) -> CallError {
+pub(super) fn call_error(error: Error) -> CallError {
     error.downcast().unwrap_or_else(|error| CallError::Refused(error.to_string()))
 }
 
@@ -207,30 +208,33 @@ fn kill(_: &Crew<'_>, w: &mut Worker<'_>) -> Done {
 
 /// Rows that go from one table to another as a whole, by SWITCH, or are made anew.
 fn switch(crew: &Crew<'_>, w: &mut Worker<'_>) -> Done {
-    let begin = w.begin("READ COMMITTED");
     if w.below(4) == 0 {
+        let begin = w.begin("READ COMMITTED");
         return load(w, &begin);
     }
+    switch_in(crew, w, "")
+}
+
+/// The same by statements, in the database whose name stands before the tables'.
+pub(super) fn switch_in(crew: &Crew<'_>, w: &mut Worker<'_>, of: &str) -> Done {
+    let (here, there) = (format!("{of}dbo.here"), format!("{of}dbo.there"));
+    let series = format!("SELECT value FROM GENERATE_SERIES(1, {MOVED})");
     let sql = match w.below(3) {
-        0 => {
-            "IF EXISTS (SELECT * FROM dbo.here) BEGIN TRUNCATE TABLE dbo.there; ALTER TABLE dbo.here SWITCH TO dbo.there END ELSE ALTER TABLE dbo.there SWITCH TO dbo.here"
-        }
-        1 => {
-            "TRUNCATE TABLE dbo.there; TRUNCATE TABLE dbo.here; INSERT dbo.here SELECT value FROM GENERATE_SERIES(1, 500)"
-        }
-        _ => {
-            "DELETE dbo.there; DELETE dbo.here; INSERT dbo.there WITH (TABLOCK) SELECT value FROM GENERATE_SERIES(1, 500)"
-        }
+        0 => format!(
+            "IF EXISTS (SELECT * FROM {here}) BEGIN TRUNCATE TABLE {there}; ALTER TABLE {here} SWITCH TO {there} END ELSE ALTER TABLE {there} SWITCH TO {here}"
+        ),
+        1 => format!("TRUNCATE TABLE {there}; TRUNCATE TABLE {here}; INSERT {here} {series}"),
+        _ => format!("DELETE {there}; DELETE {here}; INSERT {there} WITH (TABLOCK) {series}"),
     };
-    let end = w.end();
+    let (begin, end) = (w.begin("READ COMMITTED"), w.end());
     w.session.execute(&format!("{begin}{sql}; {end}"))?;
     let rows = number(
         w.session,
-        "SELECT COUNT(*) FROM (SELECT k FROM dbo.here UNION ALL SELECT k FROM dbo.there) a",
+        &format!("SELECT COUNT(*) FROM (SELECT k FROM {here} UNION ALL SELECT k FROM {there}) a"),
     )
     .map_err(call_error)?;
-    if rows != Some(500) {
-        crew.violation(&format!("{rows:?} rows of 500 after {sql}; {end}"));
+    if rows != Some(MOVED) {
+        crew.violation(&format!("{rows:?} rows of {MOVED} after {sql}; {end}"));
     }
     Ok(())
 }

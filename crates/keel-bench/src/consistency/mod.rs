@@ -6,6 +6,7 @@
 //! entries: a foreign key with a cascade; branches: kept by a trigger; an indexed view  ┘ readers compare any two ways to it
 //! slots: a table, a heap, a system-versioned table: each key has one owner, who finds what it has written, and nothing else
 //! here, there: rows that SWITCH, TRUNCATE and loads move as a whole; parts, stage: partitions that are switched, split and merged
+//! ways: functions, triggers, cursors, SELECT INTO and another database, through which the moved rows are looked for
 //! ```
 //!
 //! Meanwhile checkpoints follow each other, memory is short, indexes are made, rebuilt and dropped, sessions are killed, statements stopped
@@ -19,6 +20,7 @@ mod clients;
 mod jobs;
 mod slots;
 mod tables;
+mod ways;
 
 use crate::fleet::{Fleet, GROUP, Mode, text, until};
 use crate::ledger::Clients;
@@ -86,6 +88,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
     fleet.automatic = true;
     let clients = Clients::new(&fleet, settings.clients)?;
     tables::make(&mut fleet.nodes[0].session(DATABASE)?, DATABASE)?;
+    ways::make(&mut fleet.nodes[0].session(DATABASE)?)?;
     let backups = Backups::new(dir.to_owned());
     backups.take(&mut fleet.nodes[0].session(DATABASE)?, false)?;
     if settings.group {
@@ -137,8 +140,9 @@ fn start<'a>(
             scope.spawn(move || crew.read(node, one, "invariants looked at", jobs::look));
             scope.spawn(move || crew.read(node, two, "rows read again", jobs::read_again));
         }
-        let number = number();
-        scope.spawn(move || crew.work(number, "queues looked through", slots::consume));
+        let (one, two) = (number(), number());
+        scope.spawn(move || crew.work(one, "queues looked through", slots::consume));
+        scope.spawn(move || crew.work(two, "moved rows looked for", ways::ask));
     }
     for owner in owners {
         let mut dice = crew.dice(number());

@@ -299,7 +299,7 @@ impl<'a> Cx<'a> {
         let i = match self.views.iter().position(|(d, own, _)| *d == database && *own == level) {
             Some(i) => i,
             None => {
-                let first = if level.is_none() { self.txns.first_view(database) } else { None };
+                let first = self.txns.first_view(database, level);
                 let txn = self.txns.transaction(database)?;
                 let view = match (first, level) {
                     (Some(first), _) => first,

@@ -479,6 +479,9 @@ impl Planner<'_, '_> {
         if lock.is_some() || table_lock.is_some() || h.repeatable || h.serializable {
             self.binder.scope.will_lock(table.database, table.object_id);
         }
+        if h.committed {
+            self.binder.scope.reads_committed(table.database);
+        }
         let leading = leading_of(get, path, &index, &decode);
         let access = Access {
             database: table.database,

@@ -597,11 +597,16 @@ impl Runner<'_> {
         table: &TableDef,
         key: &keel_query::catalog::ForeignKeyDef,
     ) -> Result<()> {
-        let Some(other) = self.info.table_by_id(table.database, key.referenced_table) else { return Ok(()) };
-        // Who is taking rows away has looked for references before there were any.
-        self.lock_schema(other.database, other.object_id)?;
         let info = self.info;
-        let Some(index) = other.candidate_key(&key.referenced_columns) else { return Ok(()) };
+        let Some(before) = info.table_by_id(table.database, key.referenced_table) else { return Ok(()) };
+        // Who is taking rows away has looked for references before there were any.
+        self.lock_schema(before.database, before.object_id)?;
+        // Another session may have dropped it while we waited, or given it other trees.
+        let named = ast::ObjectName::simple(ast::Ident::new(before.name.as_str()));
+        let other = info.table_by_id(table.database, key.referenced_table);
+        let other = other.ok_or_else(|| errors::foreign_key_no_table(&key.name, &named))?;
+        let index = other.candidate_key(&key.referenced_columns);
+        let index = index.ok_or_else(|| errors::no_candidate_key(&named, &key.name))?;
         let columns: Vec<(&ColumnDef, KeyColumn)> = super::index::key_columns(&other, index)
             .filter_map(|(at, column)| {
                 let of_pair =

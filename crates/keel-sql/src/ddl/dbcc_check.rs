@@ -2,11 +2,13 @@
 
 use super::alter::mentions_column;
 use super::storage::{self, Rows};
+use crate::catalog::Picture;
 use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner};
 use crate::session::scope::Scope;
+use keel_node::{Isolation, ReadView};
 use keel_parser::ast;
 use keel_parser::to_text::quote_name;
 use keel_query::RowBuffer;
@@ -30,7 +32,6 @@ impl Runner<'_> {
             }
             _ => self.info.current_database(),
         };
-        let picture = self.info.picture(&entry);
         let checked = entry.store.check().map_err(|e| crate::map::db_error(e, &entry.name()))?;
         let mut found = 0;
         for problem in checked.problems() {
@@ -38,8 +39,9 @@ impl Runner<'_> {
             self.report(&SqlError::new(8939, 16, 98, text));
             found += 1;
         }
+        let (picture, view) = self.seen_catalog(&entry)?;
         for table in picture.stored() {
-            found += self.tell_of_table(&entry, table, quiet)?;
+            found += self.tell_of_table(&entry, table, &view, quiet)?;
         }
         if !quiet || found > 0 {
             let text = format!(
@@ -54,7 +56,9 @@ impl Runner<'_> {
     /// CHECKTABLE
     pub(super) fn check_one_table(&mut self, table: &Arc<TableDef>, quiet: bool) -> Result<()> {
         let Some(entry) = self.info.engine.database_by_id(table.database) else { return Ok(()) };
-        let found = self.tell_of_table(&entry, table, quiet)?;
+        let (picture, view) = self.seen_catalog(&entry)?;
+        let now = picture.stored_by_id(table.object_id);
+        let found = self.tell_of_table(&entry, now.as_ref().unwrap_or(table), &view, quiet)?;
         if found > 0 {
             let text = format!(
                 "CHECKTABLE found 0 allocation errors and {found} consistency errors in table '{}'.",
@@ -65,9 +69,27 @@ impl Runner<'_> {
         Ok(())
     }
 
+    /// A database's catalog and a view of the rows that it tells of: what others do meanwhile is not taken for damage.
+    fn seen_catalog(&mut self, entry: &Arc<DatabaseEntry>) -> Result<(Arc<Picture>, ReadView)> {
+        loop {
+            let version = self.info.catalog_version(entry.id);
+            let picture = self.info.picture(entry);
+            let view = self.txns_dyn().transaction(entry.id)?.view_as(Isolation::ReadCommitted);
+            if self.info.catalog_version(entry.id) == version {
+                return Ok((picture, view));
+            }
+        }
+    }
+
     /// Checks a table and says what it has, and what is wrong with it; how much that is.
-    fn tell_of_table(&mut self, entry: &DatabaseEntry, table: &Arc<TableDef>, quiet: bool) -> Result<usize> {
-        let (rows, problems) = self.check_table(table)?;
+    fn tell_of_table(
+        &mut self,
+        entry: &DatabaseEntry,
+        table: &Arc<TableDef>,
+        view: &ReadView,
+        quiet: bool,
+    ) -> Result<usize> {
+        let (rows, problems) = self.check_table(table, view)?;
         if !quiet {
             // Pages as of the last checkpoint: rows since then are in memory and in the log.
             let tree = table.indexes[0].tree.0;
@@ -120,14 +142,23 @@ impl Runner<'_> {
         let batch = keel_parser::parse_batch(query, keel_parser::ParseOptions::default());
         let statement = batch.map_err(crate::run::parse_error)?.statements.remove(0);
         let ast::StatementKind::Select(select) = statement.kind else { return Ok(false) };
-        let plan = keel_query::compile_select(&Scope::bare(self.info, entry.id), &select)?;
+        let plan = loop {
+            let scope = Scope::bare(self.info, entry.id);
+            let plan = keel_query::compile_select(&scope, &select)?;
+            let dependencies = scope.found.take();
+            if self.keeps(&dependencies, &[])? {
+                break plan;
+            }
+        };
         let mut found = RowBuffer::default();
-        plan.run(&mut self.context_with(&mut []), &mut found)?;
+        let run = plan.run(&mut self.context_with(&mut []), &mut found);
+        self.leave_views();
+        run?;
         Ok(!found.rows.is_empty())
     }
 
     /// Reads every row of a table and every entry of its indexes, and compares their numbers.
-    fn check_table(&mut self, table: &Arc<TableDef>) -> Result<(u64, Vec<String>)> {
+    fn check_table(&mut self, table: &Arc<TableDef>, view: &ReadView) -> Result<(u64, Vec<String>)> {
         let info = self.info;
         let indexes: Vec<_> = table.indexes.iter().skip(1).filter(|i| !i.disabled).collect();
         let mut expected = Vec::with_capacity(indexes.len());
@@ -137,7 +168,8 @@ impl Runner<'_> {
         }
         let mut rows = 0u64;
         let mut problems = Vec::new();
-        let mut stored = self.stored_rows(table)?;
+        let mut stored =
+            Rows::seen(self.txns_dyn().transaction(table.database)?, view, table.indexes[0].tree)?;
         while let Some((_, bytes)) = stored.next(info)? {
             rows += 1;
             if !keel_store::row::validate(&bytes) {
@@ -154,7 +186,7 @@ impl Runner<'_> {
         }
         for (index, (_, expected)) in indexes.into_iter().zip(expected) {
             let mut entries = 0u64;
-            let mut stored = Rows::of(self.txns_dyn().transaction(table.database)?, index.tree)?;
+            let mut stored = Rows::seen(self.txns_dyn().transaction(table.database)?, view, index.tree)?;
             while stored.next(info)?.is_some() {
                 entries += 1;
             }

@@ -185,7 +185,8 @@ impl Runner<'_> {
 
     /// Locks an object against everybody else, to the end of the transaction; 3906 on a copy.
     pub(crate) fn lock_schema(&mut self, database: DatabaseId, object: ObjectId) -> Result<()> {
-        if database == TEMPDB {
+        if database == TEMPDB && object < 0 {
+            // This session's own.
             return Ok(());
         }
         let session = self.info.shared.id;

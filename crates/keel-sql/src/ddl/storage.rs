@@ -5,7 +5,7 @@ use crate::map::txn_error;
 use crate::run::Runner;
 use crate::session::info::Info;
 use keel_base::TreeId;
-use keel_node::{Cursor, Direction, Isolation, RowRef, Transaction};
+use keel_node::{Cursor, Direction, Isolation, ReadView, RowRef, Transaction};
 use keel_query::catalog::{ColumnDef, TableDef};
 use keel_query::partition::PartitionFunctionDef;
 use keel_query::{ExecCtx, SessionInfo};
@@ -62,6 +62,14 @@ impl Rows {
     pub(super) fn of(txn: &mut Transaction, tree: TreeId) -> Result<Rows> {
         let cursor = txn
             .scan_latest(tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
+            .map_err(|e| txn_error(e, "", 0))?;
+        Ok(Rows { cursor, until_look: ROWS_PER_LOOK })
+    }
+
+    /// As a view shows them.
+    pub(super) fn seen(txn: &Transaction, view: &ReadView, tree: TreeId) -> Result<Rows> {
+        let cursor = txn
+            .scan(view, tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
             .map_err(|e| txn_error(e, "", 0))?;
         Ok(Rows { cursor, until_look: ROWS_PER_LOOK })
     }

@@ -31,6 +31,8 @@ pub struct Dependencies {
     pub objects: Vec<(DatabaseId, ObjectId)>,
     /// Those of the tables that are locked when it runs, whatever the isolation level, and others that foreign keys lead to.
     pub locked: Vec<(DatabaseId, ObjectId)>,
+    /// Databases of which it reads tables as they were committed, whatever the isolation level.
+    pub committed: Vec<DatabaseId>,
     /// Temporary tables and table variables by name, with the version of what the name stood for.
     pub temporary: Vec<(smol_str::SmolStr, u64)>,
     /// It names something of other servers: how often what is known of these had changed, and when it was asked.
@@ -52,7 +54,8 @@ impl Dependencies {
     /// What has to be looked at before something is executed that was compiled against these and takes such permissions.
     #[must_use]
     pub fn standing(&self, needs: &[Need]) -> Standing {
-        let Dependencies { current, context, catalogs, objects, locked: _, temporary, remote } = self;
+        let Dependencies { current, context, catalogs, objects, temporary, remote, locked: _, committed: _ } =
+            self;
         if current.is_some() || context.is_some() || !temporary.is_empty() || remote.is_some() {
             return Standing::Otherwise;
         }

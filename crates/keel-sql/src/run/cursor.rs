@@ -2,7 +2,7 @@
 
 use super::live_cursor::hole;
 use super::{Frame, Runner};
-use crate::cursor::{Cursor, CursorKey, CursorRow, Sensitivity, local_level};
+use crate::cursor::{Cursor, CursorKey, CursorQuery, CursorRow, Rows, Sensitivity, local_level};
 use crate::errors;
 use crate::program::{
     CompiledCode, CursorName, CursorOp, FetchDirection, FetchOp, Positioned, Program, Unit, UnitSource,
@@ -11,7 +11,6 @@ use crate::program::{
 use crate::run::query::column_meta;
 use crate::sink::command;
 use keel_parser::ast;
-use keel_query::RowBuffer;
 use keel_query::bind::LOCATOR;
 use keel_query::catalog::{IndexDef, TableDef};
 use keel_types::error::Result;
@@ -97,11 +96,12 @@ impl Runner<'_> {
             read_only: definition.read_only
                 || matches!(definition.concurrency, Some(ast::CursorConcurrency::ReadOnly)),
             program: Arc::clone(program),
+            tables: frame.tables.clone(),
             definition: definition.clone(),
             api: None,
             sensitivity: Sensitivity::Static,
             reread: None,
-            compiled,
+            query: CursorQuery { program: Arc::clone(program), compiled },
         })
     }
 
@@ -115,23 +115,22 @@ impl Runner<'_> {
 
     /// Runs a cursor's query and keeps its rows.
     pub(super) fn fill_cursor(&mut self, id: u64) -> Result<()> {
-        let (compiled, mut vars, open) = {
+        let (mut vars, open) = {
             let cursors = self.info.cursors.borrow();
             let c = cursors.get(id).expect("the id was just found");
-            (Arc::clone(&c.compiled), c.vars.clone(), c.open)
+            (c.vars.clone(), c.open)
         };
         if open {
             return Err(errors::cursor_open());
         }
-        let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
-        let mut rows = RowBuffer::default();
-        plan.run(&mut self.context(&mut vars), &mut rows)?;
+        let CursorQuery { compiled, .. } = self.cursor_query(id, Rows::All)?;
+        let rows = self.run_cursor_query(&compiled, &mut vars)?;
         self.statement_succeeded()?;
-        let count = rows.rows.len() as u64;
+        let count = rows.len() as u64;
         {
             let mut cursors = self.info.cursors.borrow_mut();
             let c = cursors.get_mut(id).expect("the id was just found");
-            c.rows = rows.rows.into_iter().map(CursorRow::new).collect();
+            c.rows = rows.into_iter().map(CursorRow::new).collect();
             c.position = 0;
             c.open = true;
             let known = c.sensitivity != Sensitivity::Dynamic;
@@ -452,7 +451,7 @@ fn key_of(table: &TableDef) -> Vec<CursorKey> {
 }
 
 /// The cursor's query with its hidden key columns, qualified by the table's exposed name.
-fn keyed_query(definition: &ast::CursorDefinition, keys: &[CursorKey]) -> Option<Unit> {
+pub(super) fn keyed_query(definition: &ast::CursorDefinition, keys: &[CursorKey]) -> Option<Unit> {
     if keys.is_empty() {
         return None;
     }
@@ -466,8 +465,16 @@ fn keyed_query(definition: &ast::CursorDefinition, keys: &[CursorKey]) -> Option
             alias: None,
         }),
     );
-    let statement = ast::Statement { kind: ast::StatementKind::Select(Box::new(select)), span };
-    Some(Unit::new(UnitSource::Statement(statement)))
+    Some(select_unit(select))
+}
+
+/// A query that no program has.
+pub(super) fn select_unit(select: ast::SelectStatement) -> Unit {
+    let span = select.query.span;
+    Unit::new(UnitSource::Statement(ast::Statement {
+        kind: ast::StatementKind::Select(Box::new(select)),
+        span,
+    }))
 }
 
 pub(super) fn exposed_name(body: &ast::Select) -> Option<ast::ObjectName> {

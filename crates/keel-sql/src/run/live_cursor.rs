@@ -3,13 +3,12 @@
 //! A keyset cursor keeps its rows and shows their values of now; a row that is gone is a hole. A dynamic one passes over
 //! holes, and over rows that do not belong to the query any more. Rows that came later are not seen.
 
-use super::cursor::{all_of, column, equal, exposed_name, expr};
+use super::cursor::{all_of, column, equal, exposed_name, expr, select_unit};
 use super::{Frame, Runner};
 use crate::api_cursor::concurrency;
-use crate::cursor::{Cursor, CursorKey, Reread, Sensitivity};
-use crate::program::{CompiledCode, Program, Unit, UnitSource, VariableDef};
+use crate::cursor::{Cursor, CursorKey, CursorQuery, Rows, Sensitivity};
+use crate::program::{Program, Unit, VariableDef};
 use keel_parser::ast;
-use keel_query::RowBuffer;
 use keel_query::bind::LOCATOR;
 use keel_query::catalog::{IndexDef, IndexKind, TableDef};
 use keel_types::cast;
@@ -62,52 +61,23 @@ impl Runner<'_> {
             }
             (c.vars.clone(), c.key_of(&c.rows[at].values).to_vec())
         };
-        let Reread { program, compiled } = self.reread_plan(id)?;
+        let CursorQuery { program, compiled } = self.cursor_query(id, Rows::One)?;
         let mut vars = cursor_vars;
         vars.resize(program.variables.len() - key.len(), Value::Null);
         vars.extend(key);
-        let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
-        let mut rows = RowBuffer::default();
-        plan.run(&mut self.context(&mut vars), &mut rows)?;
+        let rows = self.run_cursor_query(&compiled, &mut vars)?;
         let mut cursors = self.info.cursors.borrow_mut();
         let c = cursors.get_mut(id).expect("nothing removes it while it is fetched from");
-        let Some(new) = rows.rows.into_iter().next() else { return Ok(false) };
+        let Some(new) = rows.into_iter().next() else { return Ok(false) };
         for (to, value) in c.rows[at].values.iter_mut().zip(new) {
             *to = value;
         }
         Ok(true)
     }
-
-    /// The compiled query for one row, as the catalog is now.
-    fn reread_plan(&mut self, id: u64) -> Result<Reread> {
-        let (unit, program) = {
-            let cursors = self.info.cursors.borrow();
-            let c = cursors.get(id).expect("the caller has found it");
-            if let Some(kept) = &c.reread {
-                let frame = Frame::new(&kept.program, 0);
-                if self.is_current(&kept.program, &frame, &kept.compiled.dependencies) {
-                    return Ok(kept.clone());
-                }
-            }
-            let program = c
-                .reread
-                .as_ref()
-                .map_or_else(|| with_key(&c.program, &c.key_columns), |r| Arc::clone(&r.program));
-            (row_query(c), program)
-        };
-        let frame = Frame::new(&program, 0);
-        let unit = unit.expect("a cursor with a key has a table");
-        let compiled = self.unit_once(&program, &frame, &unit)?;
-        let reread = Reread { program, compiled };
-        if let Some(c) = self.info.cursors.borrow_mut().get_mut(id) {
-            c.reread = Some(reread.clone());
-        }
-        Ok(reread)
-    }
 }
 
 /// The cursor's program with the key's variables `@$key0`… behind its own.
-fn with_key(program: &Program, keys: &[CursorKey]) -> Arc<Program> {
+pub(super) fn with_key(program: &Program, keys: &[CursorKey]) -> Arc<Program> {
     let mut program = program.bare_copy();
     for (n, key) in keys.iter().enumerate() {
         program.variables.push(VariableDef { name: format!("@$key{n}").into(), ty: key.ty });
@@ -116,7 +86,7 @@ fn with_key(program: &Program, keys: &[CursorKey]) -> Arc<Program> {
 }
 
 /// The cursor's query for the one row with the key `@$key0`…
-fn row_query(c: &Cursor) -> Option<Unit> {
+pub(super) fn row_query(c: &Cursor) -> Option<Unit> {
     let mut select = c.definition.select.clone();
     let span = select.query.span;
     select.query.order_by.clear();
@@ -138,8 +108,7 @@ fn row_query(c: &Cursor) -> Option<Unit> {
     if locks && let ast::TableSourceKind::Named { hints, .. } = &mut body.from.first_mut()?.kind {
         hints.push(ast::TableHint::UpdLock);
     }
-    let statement = ast::Statement { kind: ast::StatementKind::Select(Box::new(select)), span };
-    Some(Unit::new(UnitSource::Statement(statement)))
+    Some(select_unit(select))
 }
 
 /// `left IS NOT DISTINCT FROM @$key<n>`

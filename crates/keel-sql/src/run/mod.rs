@@ -17,6 +17,7 @@ mod api_cursor;
 mod call;
 mod compile_only;
 mod cursor;
+mod cursor_query;
 mod definitions;
 mod instead;
 mod live_cursor;
@@ -226,8 +227,16 @@ impl<'a> Runner<'a> {
     pub(crate) fn own_txns(&mut self) -> Option<&mut TxnSet> {
         match &mut self.txns {
             Txns::Own(set) => Some(set),
-            Txns::Lent(lent) if self.in_trigger => lent.as_any_mut()?.downcast_mut(),
+            Txns::Lent(lent) if self.in_trigger => TxnSet::behind(*lent),
             Txns::Lent(_) => None,
+        }
+    }
+
+    /// The transactions, for who makes and leaves the views of a statement: everybody.
+    fn viewed_txns(&mut self) -> Option<&mut TxnSet> {
+        match &mut self.txns {
+            Txns::Own(set) => Some(set),
+            Txns::Lent(lent) => TxnSet::behind(*lent),
         }
     }
 

@@ -153,9 +153,23 @@ impl Runner<'_> {
         entry.id == database && self.info.default_schema(&entry) == schema
     }
 
-    pub(super) fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
+    /// Whether the session is where its names were looked for.
+    pub(super) fn is_there(&self, dependencies: &Dependencies) -> bool {
         dependencies.current.is_none_or(|(d, schema)| self.is_at(d, schema))
-            && dependencies.context.is_none_or(|c| c == self.info.context().map(|group| group.id))
+    }
+
+    fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
+        self.is_there(dependencies) && self.means_the_same(program, frame, dependencies)
+    }
+
+    /// Whether what it was compiled against is still so, wherever the session is now.
+    pub(super) fn means_the_same(
+        &self,
+        program: &Program,
+        frame: &Frame,
+        dependencies: &Dependencies,
+    ) -> bool {
+        dependencies.context.is_none_or(|c| c == self.info.context().map(|group| group.id))
             && dependencies.remote.is_none_or(|remote| self.info.engine.linked().is_current(remote))
             && self.has_catalogs_of(dependencies)
             && dependencies
@@ -399,7 +413,7 @@ impl Runner<'_> {
             Some(watch) => plan.run_counted(&mut ctx, &mut rows, &watch.counts),
         };
         let messages = rows.messages;
-        self.leave_view();
+        self.leave_views();
         for message in messages {
             self.say(&message);
         }

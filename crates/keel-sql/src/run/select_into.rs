@@ -45,7 +45,17 @@ impl Runner<'_> {
         self.check_writable()?;
         self.begin_implicit()?;
         let savepoint = self.savepoint("".into());
-        let outcome = self.select_into_new(program, frame, statement);
+        let outcome = loop {
+            match self.select_into_new(program, frame, statement) {
+                Ok(Some(run)) => break Ok(run),
+                // DDL was faster: the new table may be of another shape.
+                Ok(None) => {}
+                Err(e) => break Err(e),
+            }
+            if let Some(savepoint) = &savepoint {
+                self.rollback_to(savepoint)?;
+            }
+        };
         match outcome {
             Ok(run) => {
                 self.statement_succeeded()?;
@@ -63,12 +73,13 @@ impl Runner<'_> {
         }
     }
 
+    /// Makes the table and fills it. `None` when what is selected from was defined otherwise meanwhile.
     fn select_into_new(
         &mut self,
         program: &Arc<Program>,
         frame: &mut Frame,
         (select, span): &(ast::SelectStatement, ast::Span),
-    ) -> Result<keel_query::RunInfo> {
+    ) -> Result<Option<keel_query::RunInfo>> {
         let numbered = numbering(select)?;
         let (select, numbering) = match &numbered {
             Some((select, numbering)) => (select, Some(numbering)),
@@ -79,6 +90,7 @@ impl Runner<'_> {
         let (needs, answered) = (scope.needs.take(), scope.answered.take());
         let dependencies = scope.found.into_inner();
         self.txns.as_dyn().check_unchanged(&dependencies.objects)?;
+        let Some(published) = self.published(&dependencies) else { return Ok(None) };
         let name = plan.into_target().cloned().ok_or_else(|| errors::not_supported("SELECT INTO here"))?;
         self.permit(program, &needs, &answered)?;
         let event = self.object_event(program, "CREATE", "TABLE", &name);
@@ -93,9 +105,13 @@ impl Runner<'_> {
         let steps = numbering.map_or((1, 1), |n| (n.seed, n.increment));
         let table = crate::ddl::create_for_select_into(self, program, &name, &columns, steps)?;
         let plan = keel_query::compile_select_into(&self.scope(program, frame), select, table, generated)?;
+        self.guard(&dependencies, &[])?;
+        if !self.are_published(&published) {
+            return Ok(None);
+        }
         let run = self.run_plan(&plan, frame, None)?;
         self.fire_events(event.as_slice(), &|| span.text(&program.text).to_owned())?;
-        Ok(run)
+        Ok(Some(run))
     }
 }
 

@@ -150,12 +150,12 @@ impl Runner<'_> {
             let Frame { vars, growing, .. } = frame;
             growing.settle_others(vars, e.reads(), slot as usize);
             let appended = e.append(&mut self.context(vars), growing);
-            self.leave_view();
+            self.leave_views();
             return appended;
         }
         frame.settle_read(e.reads());
         let value = e.eval(&mut self.context(&mut frame.vars));
-        self.leave_view();
+        self.leave_views();
         frame.set(slot, value?);
         Ok(())
     }
@@ -167,7 +167,7 @@ impl Runner<'_> {
             CompiledCode::Expr(e) => {
                 frame.settle_read(e.reads());
                 let value = e.eval(&mut self.context(&mut frame.vars));
-                self.leave_view();
+                self.leave_views();
                 value
             }
             _ => unreachable!("an expression compiles to an expression"),
@@ -186,7 +186,7 @@ impl Runner<'_> {
             CompiledCode::Expr(e) => {
                 frame.settle_read(e.reads());
                 let value = e.eval(&mut self.context(&mut frame.vars));
-                self.leave_view();
+                self.leave_views();
                 Ok((value?, e.ty()))
             }
             _ => unreachable!("an expression compiles to an expression"),
@@ -199,7 +199,7 @@ impl Runner<'_> {
             CompiledCode::Condition(c) => {
                 frame.settle_read(c.reads());
                 let holds = c.test(&mut self.context(&mut frame.vars));
-                self.leave_view();
+                self.leave_views();
                 holds
             }
             _ => unreachable!("a condition compiles to a condition"),

@@ -155,25 +155,43 @@ fn load_rows(runner: &mut Runner<'_>, bulk: &PendingBulk, rows: &mut dyn BulkSou
     if bulk.fire_triggers && has_triggers(runner, &table) {
         return load_by_statement(runner, bulk, &table, &types, rows);
     }
-    let inserter = {
-        let scope = super::scope::Scope::bare(runner.info, runner.info.current_database().id);
-        let mut columns = Vec::with_capacity(types.len());
-        for (meta, ty) in bulk.target.columns.iter().zip(types) {
-            let at = table.columns.iter().position(|c| fold(&c.name) == fold(&meta.name));
-            let at = at.ok_or_else(|| no_column(&meta.name))?;
-            let own = table.columns[at].ty;
-            // Ciphertexts as bytes: their client answers for what they are.
-            let taken = bulk.encrypted_values && own.is_encrypted() && ty.is_binary();
-            columns.push((at, if taken { own } else { ty }));
-        }
-        BulkInserter::new(&scope, &table, &columns, bulk.options)?
-    };
+    let inserter = compiled_inserter(runner, bulk, &table, &types)?;
     let mut messages = Messages::default();
     let run = inserter.insert(&mut runner.context_with(&mut []), &mut |row| rows.next(row), &mut messages);
     for message in messages.0 {
         runner.sink.message(&message);
     }
     Ok(run?.rows)
+}
+
+/// What adds the rows to a table that is locked, compiled against what keys refer to as it will stay: that is locked, too.
+fn compiled_inserter(
+    runner: &mut Runner<'_>,
+    bulk: &PendingBulk,
+    table: &Arc<TableDef>,
+    types: &[SqlType],
+) -> Result<BulkInserter> {
+    let mut columns = Vec::with_capacity(types.len());
+    for (meta, ty) in bulk.target.columns.iter().zip(types) {
+        let at = table.columns.iter().position(|c| fold(&c.name) == fold(&meta.name));
+        let at = at.ok_or_else(|| no_column(&meta.name))?;
+        let own = table.columns[at].ty;
+        // Ciphertexts as bytes: their client answers for what they are.
+        let taken = bulk.encrypted_values && own.is_encrypted() && ty.is_binary();
+        columns.push((at, if taken { own } else { *ty }));
+    }
+    loop {
+        let (inserter, mut dependencies) = {
+            let scope = super::scope::Scope::bare(runner.info, table.database);
+            scope.note_catalog(table.database);
+            (BulkInserter::new(&scope, table, &columns, bulk.options)?, scope.found.take())
+        };
+        dependencies.locked.retain(|object| *object != (table.database, table.object_id));
+        dependencies.objects.clone_from(&dependencies.locked);
+        if runner.keeps(&dependencies, &[])? {
+            return Ok(inserter);
+        }
+    }
 }
 
 /// The table, locked for the load: its definition stays what it is.

@@ -484,6 +484,13 @@ impl Info {
             return 0;
         }
         drop(overlays);
+        self.published_version(database)
+    }
+
+    /// The same without what its own transaction has changed.
+    #[must_use]
+    #[inline]
+    pub fn published_version(&self, database: DatabaseId) -> u64 {
         let current = self.database.borrow();
         let version = |e: &Arc<DatabaseEntry>| self.points.version(e).unwrap_or_else(|| e.version());
         if current.id == database {

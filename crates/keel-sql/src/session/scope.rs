@@ -2,6 +2,7 @@
 
 mod closed_views;
 mod elsewhere;
+mod rows;
 mod types;
 
 use super::identity::owner;
@@ -12,7 +13,7 @@ use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::functions;
 use crate::modules;
-use crate::program::lower::{CAPTURED_ROWS, TypeLookup};
+use crate::program::lower::TypeLookup;
 use crate::program::{Dependencies, ModuleIdentity, Need, Program, TableShape};
 use crate::views;
 use keel_base::DatabaseId;
@@ -152,7 +153,7 @@ impl<'a> Scope<'a> {
         entry.map_or_else(Collation::default, |e| self.info.picture(&e).settings().default_collation())
     }
 
-    fn note_catalog(&self, database: DatabaseId) {
+    pub(super) fn note_catalog(&self, database: DatabaseId) {
         let mut found = self.found.borrow_mut();
         if !found.catalogs.iter().any(|(d, _)| *d == database) {
             found.catalogs.push((database, self.info.catalog_version(database)));
@@ -283,33 +284,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn temporary(&self, name: &str) -> Option<ObjectRef> {
-        let table = if name.starts_with("##") {
-            let tempdb = self.info.engine.database_by_id(TEMPDB)?;
-            self.info.picture(&tempdb).table(DBO, name)?
-        } else {
-            Arc::clone(self.info.temp.borrow().find(name)?)
-        };
-        self.note_temporary(name, self.info.temporary_version(name)?);
-        Some(ObjectRef::Table(table))
-    }
-
-    fn own_rows(&self, name: &str) -> Option<ObjectRef> {
-        if name == CAPTURED_ROWS {
-            self.found.borrow_mut().temporary.push((name.into(), 0));
-            return views::captured(self.info).map(ObjectRef::Virtual);
-        }
-        if self.identity.kind == crate::program::ProgramKind::Trigger {
-            if name.eq_ignore_ascii_case("inserted") {
-                return views::trigger_rows(self.info, true).map(ObjectRef::Virtual);
-            }
-            if name.eq_ignore_ascii_case("deleted") {
-                return views::trigger_rows(self.info, false).map(ObjectRef::Virtual);
-            }
-        }
-        None
-    }
-
     /// Notes a permission that the statement needs, unless a module's owner answers for it.
     fn need(&self, need: Need) {
         let home = self.homes.borrow().last().copied();
@@ -416,13 +390,18 @@ impl BindScope for Scope<'_> {
 
     fn note_read(&self, object: &ObjectRef) {
         match object {
-            ObjectRef::Table(t) => self.need(Need::Object {
-                database: t.database,
-                object: t.object_id,
-                schema: t.schema_id,
-                permission: "SELECT",
-                columns: None,
-            }),
+            ObjectRef::Table(t) => {
+                if t.history_of.is_some() {
+                    self.found.borrow_mut().objects.push((t.database, t.object_id));
+                }
+                self.need(Need::Object {
+                    database: t.database,
+                    object: t.object_id,
+                    schema: t.schema_id,
+                    permission: "SELECT",
+                    columns: None,
+                });
+            }
             ObjectRef::Module(m) => {
                 if let Some(database) = self.last.get() {
                     self.need_of_module(database, m, "SELECT");
@@ -580,6 +559,13 @@ impl BindScope for Scope<'_> {
         let mut found = self.found.borrow_mut();
         if object.0 != TABLE_VARIABLES && !found.locked.contains(&object) {
             found.locked.push(object);
+        }
+    }
+
+    fn reads_committed(&self, database: DatabaseId) {
+        let mut found = self.found.borrow_mut();
+        if database != TABLE_VARIABLES && !found.committed.contains(&database) {
+            found.committed.push(database);
         }
     }
 

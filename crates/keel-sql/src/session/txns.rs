@@ -22,6 +22,7 @@ use keel_query::context::DmlAction;
 use keel_query::watch::Watch;
 use keel_query::{IsolationLevel, Stamp, Transactions};
 use keel_types::error::Result;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,12 +45,15 @@ pub struct TxnSet {
     /// Statements that change rows and are not done, outermost first.
     statements: Vec<Statement>,
     /// What the statement that is about to run sees.
-    view: Option<(DatabaseId, ReadView)>,
+    views: Views,
     /// Queues of Service Broker that it has sent to or received from.
     pub broker: crate::broker::Touched,
     /// What it has changed of what others watch.
     pub changes: crate::notify::changes::Changes,
 }
+
+/// Views with which a statement begins, one of each database and level at most; without one, of the session's.
+pub type Views = SmallVec<[(DatabaseId, Option<Isolation>, ReadView); 1]>;
 
 struct Statement {
     /// Savepoints taken before it.
@@ -162,7 +166,7 @@ impl TxnSet {
             log_mark: None,
             asked_to_delay: false,
             statements: Vec::new(),
-            view: None,
+            views: Views::new(),
             broker: crate::broker::Touched::default(),
             changes: crate::notify::changes::Changes::default(),
         }
@@ -381,23 +385,42 @@ impl TxnSet {
         self.points.retain(|database| self.open.iter().any(|o| o.database == database));
     }
 
-    /// Makes the view with which the next statement begins, where it reads row versions.
-    pub fn make_view(&mut self, database: DatabaseId) -> Result<()> {
-        let txn = self.transaction(database)?;
-        if matches!(txn.isolation(), Isolation::ReadCommitted | Isolation::Snapshot) {
-            self.view = Some((database, txn.statement_snapshot()));
+    /// The set behind what a statement has, of those that a session has.
+    pub fn behind(txns: &mut dyn Transactions) -> Option<&mut TxnSet> {
+        txns.as_any_mut()?.downcast_mut()
+    }
+
+    /// Makes the view of a database with which the next statement begins, or that of tables for which it asks for another level, where it
+    /// reads row versions.
+    pub fn make_view(&mut self, database: DatabaseId, level: Option<Isolation>) -> Result<()> {
+        if self.views.iter().any(|(of, at, _)| *of == database && *at == level) {
+            return Ok(());
         }
+        let txn = self.transaction(database)?;
+        let own = txn.isolation();
+        let view = match level {
+            None if matches!(own, Isolation::ReadCommitted | Isolation::Snapshot) => txn.statement_snapshot(),
+            Some(level) if level != own => txn.view_as(level),
+            _ => return Ok(()),
+        };
+        self.views.push((database, level, view));
         Ok(())
     }
 
-    /// The statement is over that it was made for.
-    pub fn leave_view(&mut self) {
-        self.view = None;
+    /// The statement is over that they were made for.
+    #[inline]
+    pub fn leave_views(&mut self) {
+        self.views.clear();
+    }
+
+    /// Puts the views of a statement aside while it calls others, or gives them back to it.
+    pub fn exchange_views(&mut self, views: Views) -> Views {
+        std::mem::replace(&mut self.views, views)
     }
 
     /// Ends the table variables' transaction of a statement: they keep what it wrote, or what it had before it failed.
     pub fn end_statement(&mut self) -> Result<()> {
-        self.view = None;
+        self.leave_views();
         let Some(index) = self.open.iter().position(|o| o.database == TABLE_VARIABLES) else { return Ok(()) };
         let open = self.open.swap_remove(index);
         let fail = |e| txn_error(e, "tempdb", self.session);
@@ -414,8 +437,9 @@ impl Transactions for TxnSet {
         Ok(&mut self.open[index].txn)
     }
 
-    fn first_view(&mut self, database: DatabaseId) -> Option<ReadView> {
-        self.view.take_if(|(of, _)| *of == database).map(|(_, view)| view)
+    fn first_view(&mut self, database: DatabaseId, level: Option<Isolation>) -> Option<ReadView> {
+        let at = self.views.iter().position(|(of, at, _)| *of == database && *at == level)?;
+        Some(self.views.swap_remove(at).2)
     }
 
     fn change_stamp(&mut self, database: DatabaseId, stamp: Stamp) -> Result<(u64, u64)> {

@@ -412,3 +412,44 @@ fn loads_share_a_table_that_others_cannot_touch() {
     batch(&mut b, "commit");
     assert_eq!(batch(&mut a, "select a from t"), "a\n-\n1\n2\n(2 rows)\n");
 }
+
+/// One row, before which another session tries something.
+struct Meanwhile<'a> {
+    other: &'a mut Session,
+    tries: &'static str,
+    said: Option<String>,
+}
+
+impl BulkSource for Meanwhile<'_> {
+    fn types(&mut self) -> keel_types::Result<Vec<SqlType>> {
+        Ok(vec![SqlType::Int])
+    }
+    fn next(&mut self, row: &mut dyn BulkRow) -> keel_types::Result<bool> {
+        if self.said.is_some() {
+            return Ok(false);
+        }
+        self.said = Some(batch(self.other, self.tries));
+        row.start();
+        row.put(0, Cell::Int(1))?;
+        Ok(true)
+    }
+}
+
+#[test]
+fn what_keys_of_a_load_refer_to_stays_as_it_is() {
+    let engine = server();
+    let (mut a, mut b) = (connect(&engine), connect(&engine));
+    batch(
+        &mut a,
+        "create table parent (i int primary key, k int not null); create unique index ux on parent (k)",
+    );
+    batch(&mut a, "insert parent values (1, 1); create table child (k int references parent (k))");
+    batch(&mut a, "insert bulk child (k int) with (check_constraints)");
+    // The index would be another tree, in which the load does not look.
+    let tries = "set lock_timeout 0; create unique index ux on parent (k desc) with (drop_existing = on)";
+    let mut source = Meanwhile { other: &mut b, tries, said: None };
+    let mut sink = Sink::default();
+    a.bulk_load(&mut source, &mut sink);
+    assert_eq!(sink.0.finish(), "(1 row affected)\n");
+    assert!(source.said.is_some_and(|said| said.contains("1222")), "the parent is locked");
+}
