@@ -23,7 +23,7 @@ pub(super) const WRITERS: [(&str, Job); 9] = [
 ];
 
 /// Who gets in their way; one of each.
-pub(super) const DISTURBERS: [(&str, Job); 7] = [
+pub(super) const DISTURBERS: [(&str, Job); 8] = [
     ("checkpoints", checkpoint),
     ("schema changes", reshape),
     ("sessions killed", kill),

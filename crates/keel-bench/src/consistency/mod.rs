@@ -28,7 +28,6 @@ use crate::progress::Progress;
 use anyhow::{Context, Result};
 use backups::Backups;
 use clients::{Crew, Worker, leads, locked};
-use keel_workload::Connection;
 use slots::Owner;
 use std::collections::BTreeMap;
 use std::path::Path;
