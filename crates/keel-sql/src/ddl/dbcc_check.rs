@@ -5,7 +5,7 @@ use super::storage::{self, Rows};
 use crate::catalog::Picture;
 use crate::engine::DatabaseEntry;
 use crate::errors;
-use crate::program::Program;
+use crate::program::{Guards, Program};
 use crate::run::{Frame, Halt, Runner};
 use crate::session::scope::Scope;
 use keel_node::{Isolation, ReadView};
@@ -146,7 +146,7 @@ impl Runner<'_> {
             let scope = Scope::bare(self.info, entry.id);
             let plan = keel_query::compile_select(&scope, &select)?;
             let dependencies = scope.found.take();
-            if self.keeps(&dependencies, &[])? {
+            if self.keeps(&Guards::of(&dependencies, &[]), &dependencies)? {
                 break plan;
             }
         };

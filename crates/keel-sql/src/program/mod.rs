@@ -14,12 +14,14 @@
 //! Deliberately absent: execution (`run`), catalogs, anything of one session.
 
 mod exec_text;
+mod guards;
 pub mod lower;
 mod slots;
 mod stats;
 mod unit;
 mod variables;
 
+pub use guards::{Guards, Object};
 pub use lower::{ModuleShape, lower_batch, lower_module};
 pub use slots::Variables;
 pub use stats::{RunCost, RunStats, Total};

@@ -122,8 +122,8 @@ pub struct Compiled {
     pub took_us: u32,
     /// Whether a Query Store has counted that.
     pub counted: AtomicBool,
-    /// Tables it changes: locked, and the catalog checked again, before it runs.
-    pub targets: Vec<(DatabaseId, ObjectId)>,
+    /// What is taken before it runs, after which the catalog is checked again.
+    pub guards: super::Guards,
 }
 
 impl Compiled {

@@ -20,7 +20,7 @@ impl Runner<'_> {
                 Some(query) => query,
                 None => self.compile_cursor(id, rows)?,
             };
-            if self.keeps(&query.compiled.dependencies, &query.compiled.targets)? {
+            if self.keeps(&query.compiled.guards, &query.compiled.dependencies)? {
                 return Ok(query);
             }
         }

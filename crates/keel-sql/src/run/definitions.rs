@@ -16,17 +16,12 @@
 //! Not covered: dirty reads, which may find rows of a tree that goes away, or none of them.
 
 use super::{Frame, Runner};
-use crate::engine::TABLE_VARIABLES;
-use crate::program::{Dependencies, InUse, Program, Unit};
+use crate::program::{Dependencies, Guards, InUse, Object, Program, Unit};
 use keel_base::DatabaseId;
-use keel_node::{Isolation, LockMode};
-use keel_query::catalog::ObjectId;
+use keel_node::LockMode;
 use keel_query::context::{IsolationLevel, SessionInfo};
 use keel_types::error::Result;
 use std::sync::Arc;
-
-/// A table or module of a database.
-type Object = (DatabaseId, ObjectId);
 
 /// Versions of published catalogs.
 pub(super) struct Published(Vec<(DatabaseId, u64)>);
@@ -42,26 +37,39 @@ impl Runner<'_> {
     ) -> Result<InUse<'u>> {
         loop {
             let compiled = self.unit(program, frame, unit)?;
-            if self.keeps(&compiled.dependencies, &compiled.targets)? {
+            if self.keeps(&compiled.guards, &compiled.dependencies)? {
                 return Ok(compiled);
             }
         }
     }
 
     /// Takes what keeps that as it is which something was compiled against that is about to run. False when DDL was faster.
-    pub(crate) fn keeps(&mut self, dependencies: &Dependencies, targets: &[Object]) -> Result<bool> {
-        if targets.is_empty() && dependencies.objects.is_empty() {
+    pub(crate) fn keeps(&mut self, guards: &Guards, dependencies: &Dependencies) -> Result<bool> {
+        if guards.is_empty() {
             return Ok(true);
         }
-        self.guard(dependencies, targets)?;
+        self.guard(guards)?;
         // What else it was compiled against is this session's.
         Ok(self.has_catalogs_of(dependencies))
     }
 
     /// Takes those locks and makes those views; what was defined otherwise before is not looked for.
-    pub(super) fn guard(&mut self, dependencies: &Dependencies, targets: &[Object]) -> Result<()> {
-        self.keep_ddl_away(dependencies, targets)?;
-        self.make_views(dependencies, targets)
+    pub(super) fn guard(&mut self, guards: &Guards) -> Result<()> {
+        for (object, mode) in &guards.locks {
+            self.lock_table(*object, *mode)?;
+        }
+        let locks_rows = || {
+            let level = SessionInfo::isolation(self.info);
+            matches!(level, IsolationLevel::RepeatableRead | IsolationLevel::Serializable)
+        };
+        if !guards.read.is_empty() && locks_rows() {
+            for object in &guards.read {
+                self.lock_table(*object, LockMode::SchemaStability)?;
+            }
+        }
+        let Some(set) = self.viewed_txns() else { return Ok(()) };
+        set.leave_views();
+        guards.views.iter().try_for_each(|(database, level)| set.make_view(*database, *level))
     }
 
     /// The published catalogs that something was compiled against, whatever this session's transaction adds to them. `None` when DDL was
@@ -77,49 +85,11 @@ impl Runner<'_> {
         catalogs.iter().all(|(database, version)| self.info.published_version(*database) == *version)
     }
 
-    /// Makes those views, of each database that has what is read; nobody needs one for tables that are locked.
-    fn make_views(&mut self, dependencies: &Dependencies, targets: &[Object]) -> Result<()> {
-        let Dependencies { objects, locked, committed, .. } = dependencies;
-        let Some(set) = self.viewed_txns() else { return Ok(()) };
-        set.leave_views();
-        let is_read = |object: &&Object| !targets.contains(object) && !locked.contains(object);
-        for (database, _) in objects.iter().filter(is_read) {
-            set.make_view(*database, None)?;
-        }
-        for database in committed {
-            set.make_view(*database, Some(Isolation::ReadCommitted))?;
-        }
-        Ok(())
-    }
-
     /// The statement is over that they were made for.
     pub(crate) fn leave_views(&mut self) {
         if let Some(set) = self.viewed_txns() {
             set.leave_views();
         }
-    }
-
-    /// Takes those locks.
-    fn keep_ddl_away(&mut self, dependencies: &Dependencies, targets: &[Object]) -> Result<()> {
-        let Dependencies { objects, locked, .. } = dependencies;
-        for target in targets {
-            self.lock_table(*target, LockMode::IntentExclusive)?;
-        }
-        for object in locked {
-            if !targets.contains(object) {
-                self.lock_table(*object, LockMode::IntentShared)?;
-            }
-        }
-        let locks_rows = matches!(
-            SessionInfo::isolation(self.info),
-            IsolationLevel::RepeatableRead | IsolationLevel::Serializable
-        );
-        if locks_rows {
-            for object in objects.iter().filter(|(database, _)| *database != TABLE_VARIABLES) {
-                self.lock_table(*object, LockMode::SchemaStability)?;
-            }
-        }
-        Ok(())
     }
 
     fn lock_table(&mut self, (database, object): Object, mode: LockMode) -> Result<()> {

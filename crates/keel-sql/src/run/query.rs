@@ -7,7 +7,8 @@ use crate::engine::{DatabaseEntry, TABLE_VARIABLES};
 use crate::errors;
 use crate::program::lower::CAPTURED_ROWS;
 use crate::program::{
-    Call, Compiled, CompiledCode, Dependencies, InUse, Need, Program, Standing, Unit, UnitSource,
+    Call, Compiled, CompiledCode, Dependencies, Guards, InUse, Need, Object, Program, Standing, Unit,
+    UnitSource,
 };
 use crate::session::info::{Info, Pending, RowSet};
 use crate::session::options::Switches;
@@ -16,7 +17,6 @@ use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed, comma
 use keel_base::DatabaseId;
 use keel_parser::ast::{self, StatementKind};
 use keel_query::RowSink;
-use keel_query::catalog::ObjectId;
 use keel_query::plan::Dml;
 use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
@@ -739,10 +739,11 @@ fn compiled(
     code: CompiledCode,
     dependencies: Dependencies,
     columns: Vec<ColumnMeta>,
-    targets: Vec<(DatabaseId, ObjectId)>,
+    targets: Vec<Object>,
     needs: Vec<Need>,
 ) -> Compiled {
     let (answered, standing) = (scope.answered.take(), dependencies.standing(&needs));
+    let guards = Guards::of(&dependencies, &targets);
     Compiled {
         code,
         dependencies,
@@ -752,6 +753,6 @@ fn compiled(
         answered,
         took_us: 0,
         counted: false.into(),
-        targets,
+        guards,
     }
 }

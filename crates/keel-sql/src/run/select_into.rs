@@ -7,7 +7,7 @@ use super::showplan::Statement;
 use super::{Frame, Halt, Runner};
 use crate::catalog::fold;
 use crate::errors;
-use crate::program::Program;
+use crate::program::{Guards, Program};
 use crate::sink::command;
 use keel_parser::ast;
 use keel_types::error::Result;
@@ -105,7 +105,7 @@ impl Runner<'_> {
         let steps = numbering.map_or((1, 1), |n| (n.seed, n.increment));
         let table = crate::ddl::create_for_select_into(self, program, &name, &columns, steps)?;
         let plan = keel_query::compile_select_into(&self.scope(program, frame), select, table, generated)?;
-        self.guard(&dependencies, &[])?;
+        self.guard(&Guards::of(&dependencies, &[]))?;
         if !self.are_published(&published) {
             return Ok(None);
         }

@@ -12,7 +12,7 @@ use super::info::RowSet;
 use crate::catalog::fold;
 use crate::errors;
 use crate::program::lower::insert_captured;
-use crate::program::{ModuleIdentity, Program, ProgramKind, Unit, UnitSource};
+use crate::program::{Guards, ModuleIdentity, Program, ProgramKind, Unit, UnitSource};
 use crate::run::{Frame, Runner};
 use crate::sink::{ColumnMeta, ResultSink, command};
 use keel_parser::ast;
@@ -188,7 +188,7 @@ fn compiled_inserter(
         };
         dependencies.locked.retain(|object| *object != (table.database, table.object_id));
         dependencies.objects.clone_from(&dependencies.locked);
-        if runner.keeps(&dependencies, &[])? {
+        if runner.keeps(&Guards::of(&dependencies, &[]), &dependencies)? {
             return Ok(inserter);
         }
     }
