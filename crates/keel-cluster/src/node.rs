@@ -355,6 +355,12 @@ impl Node {
         alone.filter_map(|g| g.config.distributed.as_ref())
     }
 
+    /// The group of this name that was dropped here alone, because the cluster could not be reached: DROP can be given again.
+    pub fn dropped_here(&self, name: &str) -> Option<GroupId> {
+        let mut gone = self.groups.values().filter(|g| g.is_gone_here_alone());
+        gone.find(|g| g.config.name.eq_ignore_ascii_case(name)).map(|g| g.config.id)
+    }
+
     /// Names of groups this instance has been invited to and not joined.
     pub fn invitations(&self) -> impl Iterator<Item = &str> {
         self.offers.values().map(|(_, config)| config.name.as_str())
@@ -557,8 +563,10 @@ impl Node {
             | Command::ForceQuorum => self.cluster_command(id, command, out),
             other => {
                 let target = Group::target_of(&other);
+                // DROP that could not reach the cluster is given again.
+                let drops = matches!(other, Command::DropGroup { .. });
                 let found = self.groups.iter().find(|(key, g)| {
-                    g.exists()
+                    (g.exists() || drops && g.is_gone_here_alone())
                         && match target {
                             Ok(group) => **key == group,
                             Err(database) => g.config.database(database).is_some(),
