@@ -63,7 +63,7 @@
 //!
 //! ## Not modelled
 //! Threads (each call on a database runs to its end; so does a checkpoint, but for a power cut in its midst), real sockets,
-//! bit rot; groups that are dropped and made anew where failovers or quorums are forced, or disks are lost or come back. Of pairs: witnesses, members and databases that come and go, lost disks, forced quorums, and a group, distributed or not, that is
+//! bit rot; groups that are dropped and made anew without a cluster, or where failovers or quorums are forced, or disks are lost or come back. Of pairs: witnesses, members and databases that come and go, lost disks, forced quorums, and a group, distributed or not, that is
 //! dropped and made anew; connections between the sides are there whoever leads, where a server looks for the other's primary first.
 
 mod background;

@@ -157,8 +157,9 @@ impl World {
     /// The group of a database was dropped: nothing of it is thrown away.
     pub(crate) fn was_dropped(&self, i: usize, database: GroupDatabaseId) -> bool {
         let dropped = |config: &GroupConfig| config.dropped && config.database(database).is_some();
-        let mut known = self.instances[i].node.iter().flat_map(Node::agreed_configs);
-        self.remade && (!self.plan.cluster || known.any(dropped))
+        let node = || self.instances[i].node.iter();
+        let alone = node().any(|node| node.dropped_here(&group_name(0)).is_some());
+        self.remade && (!self.plan.cluster || alone || node().flat_map(Node::agreed_configs).any(dropped))
     }
 
     /// Who has joined a group again that was dropped here alone finds the copies that were let go.
