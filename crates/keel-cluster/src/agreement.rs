@@ -182,7 +182,12 @@ impl Group {
 
     /// It was dropped here while the cluster could not be reached, which has it still as far as is known.
     pub(crate) fn is_gone_here_alone(&self) -> bool {
-        self.local.gone && self.is_dropped_by_vote() && !self.forgotten && !self.store.settled.dropped
+        self.is_dropped_here() && self.is_dropped_by_vote() && !self.store.settled.dropped
+    }
+
+    /// It was dropped here, and nobody has said that it was dropped elsewhere.
+    pub(crate) fn is_dropped_here(&self) -> bool {
+        self.local.gone && !self.config.dropped && !self.forgotten
     }
 
     /// It is offered to the cluster as a new group, and not known to be agreed.

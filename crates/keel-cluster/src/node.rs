@@ -75,6 +75,8 @@ macro_rules! sight {
 
 mod invitations;
 
+use invitations::Offer;
+
 impl Cx<'_> {
     pub(crate) fn connected(&self, peer: InstanceId) -> bool {
         self.peers.contains_key(&peer)
@@ -131,7 +133,7 @@ pub struct Node {
     peers: BTreeMap<InstanceId, Peer>,
     groups: BTreeMap<GroupId, Group>,
     /// Groups whose primary wants this instance: the newest offer of each.
-    offers: BTreeMap<GroupId, (InstanceId, GroupConfig)>,
+    offers: BTreeMap<GroupId, Offer>,
     joins: Vec<PendingJoin>,
     /// Mirroring sessions that this instance is to be the mirror of, as soon as their principal offers them.
     expected: BTreeSet<ExpectedSession>,
@@ -363,7 +365,7 @@ impl Node {
 
     /// Names of groups this instance has been invited to and not joined.
     pub fn invitations(&self) -> impl Iterator<Item = &str> {
-        self.offers.values().map(|(_, config)| config.name.as_str())
+        self.offers.values().map(|offer| offer.config.name.as_str())
     }
 
     fn handle(&mut self, event: Event, out: &mut Vec<Action>) {
@@ -488,6 +490,7 @@ impl Node {
         match msg {
             Msg::Beat(beats) => {
                 for beat in beats {
+                    self.takes_back(beat.group, out);
                     self.for_group(beat.group, out, |g, cx| g.beat_from(cx, peer, beat));
                 }
             }

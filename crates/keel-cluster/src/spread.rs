@@ -190,6 +190,12 @@ impl Group {
 
     /// JOIN of a group whose record is here already.
     pub(crate) fn rejoin(&mut self, cx: &mut Cx<'_>, command: CommandId) {
+        self.come_back(cx);
+        self.reply_when_durable(command, Ok(()));
+    }
+
+    /// The group is one of this instance's again, if it was dropped here alone.
+    pub(crate) fn come_back(&mut self, cx: &mut Cx<'_>) {
         if std::mem::take(&mut self.local.gone) {
             self.touch();
             self.keep_copies(cx.now);
@@ -198,7 +204,6 @@ impl Group {
                 self.adopt(cx, settled);
             }
         }
-        self.reply_when_durable(command, Ok(()));
         self.settle(cx);
     }
 

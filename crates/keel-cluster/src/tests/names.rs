@@ -183,3 +183,76 @@ fn the_databases_of_a_group_that_was_refused_for_its_name_stand_alone() {
     let release = (1, Action::Release { database, writable: true });
     assert!(pair.done.contains(&release));
 }
+
+/// A group of both instances, made on the first one.
+fn create_for_both(pair: &mut Pair, command: u64) {
+    let options = GroupOptions { cluster_type: ClusterType::None, ..GroupOptions::default() };
+    let mut config = GroupConfig::new(another(command.into()), "ag", options);
+    for i in 0..2 {
+        let mode = AvailabilityMode::Synchronous;
+        let options = ReplicaOptions::new(format!("TCP://n{i}:5022"), mode, FailoverMode::Manual);
+        let id = ReplicaId(Uuid::from_u128(300 + u128::from(command) * 2 + i));
+        config.replicas.push(Replica::new(id, format!("n{i}"), options));
+    }
+    pair.command(0, command, Command::CreateGroup { config: Box::new(config), log_epoch: Epoch(1) });
+}
+
+fn join(pair: &mut Pair, command: u64) {
+    pair.command(1, command, Command::Join { name: "AG".into(), cluster_type: None });
+}
+
+/// Without a cluster: the second has dropped the group while nobody led it; the first has it still.
+fn dropped_on_the_second() -> Pair {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    pair.command(0, 8, Command::Offline { group: GROUP });
+    pair.pass(1);
+    pair.command(1, 9, Command::DropGroup { group: GROUP });
+    assert_eq!((pair.answer(8), pair.answer(9)), (Some(Ok(())), Some(Ok(()))));
+    assert!(pair.nodes[1].status().is_empty());
+    pair
+}
+
+#[test]
+fn join_takes_the_group_that_is_offered_and_not_one_that_was_dropped_here() {
+    for offered_before in [true, false] {
+        let mut pair = dropped_on_the_second();
+        pair.command(0, 10, Command::DropGroup { group: GROUP });
+        create_for_both(&mut pair, 11);
+        if offered_before {
+            pair.pass(1);
+        }
+        join(&mut pair, 12);
+        pair.pass(1);
+        assert_eq!((pair.answer(11), pair.answer(12)), (Some(Ok(())), Some(Ok(()))));
+        for i in 0..2 {
+            assert_eq!(pair.status(i).config.id, another(11), "offered before: {offered_before}");
+        }
+    }
+}
+
+#[test]
+fn join_takes_back_what_was_dropped_here_alone_when_another_has_it() {
+    let mut pair = dropped_on_the_second();
+    join(&mut pair, 10);
+    assert_eq!(pair.answer(10), None);
+    pair.pass(1);
+    assert_eq!(pair.answer(10), Some(Ok(())));
+    assert_eq!(pair.status(1).config.id, GROUP);
+}
+
+#[test]
+fn a_group_that_is_offered_no_more_is_not_in_the_way_of_join() {
+    let mut pair = dropped_on_the_second();
+    let before = pair.status(0).config.clone();
+    let mut other = GroupConfig::new(another(11), "ag", before.options.clone());
+    other.replicas = before.replicas.iter().cloned().map(|r| Replica { instance: None, ..r }).collect();
+    pair.event(1, Event::Message { peer: instance(0), msg: Msg::Invite(Box::new(other)) });
+    assert_eq!(pair.nodes[1].invitations().count(), 1);
+    pair.pass(4);
+    assert_eq!(pair.nodes[1].invitations().count(), 0);
+    join(&mut pair, 12);
+    pair.pass(1);
+    assert_eq!(pair.answer(12), Some(Ok(())));
+    assert_eq!(pair.status(1).config.id, GROUP);
+}

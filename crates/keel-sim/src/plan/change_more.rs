@@ -18,9 +18,8 @@ impl Plan {
             0 | 1 => self.fill_one_disk(at, &mut dice),
             2 => self.change_session_timeouts(at, &mut dice),
             3 => self.change_listeners(at, &mut dice),
-            // An old disk knows a group that was dropped, and nobody can tell it; nor does anything keep two groups of a name apart where
-            // there is no cluster.
-            4 | 5 if self.cluster && !self.force && !self.has_old_disks() => self.make_anew(at, &mut dice),
+            // An old disk knows a group that was dropped, and nobody can tell it.
+            4 | 5 if !self.force && !self.has_old_disks() => self.make_anew(at, &mut dice),
             6 if self.cluster && !self.witness && self.instances < 5 => self.bring_new_nodes(at, &mut dice),
             _ => {}
         }
