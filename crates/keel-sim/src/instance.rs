@@ -282,7 +282,9 @@ fn options() -> ClusterOptions {
 }
 
 fn place_of_primary(node: Option<&Node>) -> PrimaryPlace {
-    node.and_then(|n| n.primaries().next()).map_or(PrimaryPlace::Unknown, |(_, place)| place)
+    // A group of before may be there beside the one that is led, until this instance hears that it was taken out of it.
+    let mut places = node.into_iter().flat_map(Node::primaries).map(|(_, place)| place);
+    places.find(|place| *place != PrimaryPlace::Unknown).unwrap_or(PrimaryPlace::Unknown)
 }
 
 impl World {

@@ -57,6 +57,9 @@ pub struct SimDisk {
     clock: Option<Arc<SimClock>>,
 }
 
+/// Some of the paths.
+type Which = fn(&Path) -> bool;
+
 #[derive(Default)]
 struct State {
     entries: BTreeMap<PathBuf, u64>,
@@ -68,7 +71,7 @@ struct State {
     fail_at: Option<u64>,
     power_cut_at: Option<u64>,
     /// So many bytes may be in the files of these paths.
-    full_at: Option<(u64, fn(&Path) -> bool)>,
+    full_at: Option<(u64, Which)>,
     latency: Duration,
 }
 
@@ -162,7 +165,7 @@ impl State {
         self.nodes.entry(id).or_default()
     }
 
-    fn used(&self, of: fn(&Path) -> bool) -> u64 {
+    fn used(&self, of: Which) -> u64 {
         let ids = self.entries.iter().filter(|(path, _)| of(path)).map(|(_, id)| id);
         ids.filter_map(|id| self.nodes.get(id)).map(|n| n.seen.len() as u64).sum()
     }
@@ -289,7 +292,7 @@ impl SimDisk {
     }
 
     /// Lets the files of these paths, which are on a disk of their own, grow no more; others have room.
-    pub fn fill(&self, of: fn(&Path) -> bool) {
+    pub fn fill(&self, of: Which) {
         let mut state = self.state.lock();
         state.full_at = Some((state.used(of), of));
     }

@@ -131,9 +131,10 @@ impl Node {
         out: &mut Vec<Action>,
     ) {
         let offered = self.offers.values().find(|offer| offer.is_named(&name));
-        let mut named = self.groups.values().filter(|g| g.config.name.eq_ignore_ascii_case(&name));
+        let named = self.groups.values().filter(|g| g.config.name.eq_ignore_ascii_case(&name));
         let is_meant = |g: &&Group| g.exists() || offered.is_none() && g.is_dropped_here() && g.clustered();
-        if let Some(group) = named.find(is_meant).map(|g| g.config.id) {
+        let meant = named.filter(is_meant).max_by_key(|g| g.exists());
+        if let Some(group) = meant.map(|g| g.config.id) {
             self.for_group(group, out, |g, cx| g.rejoin(cx, id));
             return;
         }
