@@ -88,12 +88,13 @@ impl Group {
         if being_dropped {
             self.keep_databases(cx, &before, FenceReason::NewerEpoch);
         } else if !self.exists() {
+            self.hear_while_gone(cx, config);
             return;
         }
         if self.store.in_flight.iter().any(|f| f.config.stamp > before.stamp) {
             // Somebody was faster.
             self.config = before;
-            self.give_up_changes(cx, FenceReason::NewerEpoch);
+            self.take_back_changes(cx, FenceReason::NewerEpoch);
         }
         if config.replica(self.me).is_none_or(|r| r.instance != Some(cx.me.instance)) {
             self.removed(cx, config.stamp);
@@ -102,8 +103,18 @@ impl Group {
         }
     }
 
+    /// A group that was dropped here alone is dropped by the cluster, or goes on without this instance: JOIN does not find it any more.
+    fn hear_while_gone(&mut self, cx: &mut Cx<'_>, config: GroupConfig) {
+        if config.replica_of(cx.me.instance).is_none_or(|r| r.id != self.me) {
+            self.removed(cx, config.stamp);
+        } else if config.dropped && config.stamp > self.config.stamp {
+            self.config = config;
+            self.touch();
+        }
+    }
+
     /// Takes back whatever the store has not taken over: it may still do so, and is then obeyed like anybody's word.
-    fn give_up_changes(&mut self, cx: &mut Cx<'_>, reason: FenceReason) {
+    pub(crate) fn take_back_changes(&mut self, cx: &mut Cx<'_>, reason: FenceReason) {
         if let Role::Primary { handover: Some(handover) } = &mut self.role
             && let Some(command) = handover.command.take()
         {
@@ -128,7 +139,7 @@ impl Group {
 
     /// Leads no longer, of its own accord: what is not agreed is taken back, the others are told at once.
     pub(crate) fn fall_back(&mut self, cx: &mut Cx<'_>, reason: FenceReason) {
-        self.give_up_changes(cx, reason);
+        self.take_back_changes(cx, reason);
         if self.store.settled.stamp == Stamp::default() {
             // The group was never made.
             self.forget(cx);
@@ -160,10 +171,23 @@ impl Group {
             let settled = self.store.settled.clone();
             self.keep_databases(cx, &settled, FenceReason::LostQuorum);
             self.fall_back(cx, FenceReason::LostQuorum);
+            if self.exists() {
+                self.keep_copies(cx.now);
+            }
         } else if self.store.proposed.is_some_and(|(_, at)| cx.now.saturating_sub(at) >= PROPOSE_AGAIN) {
             self.propose_again(cx);
         }
         self.finish(cx);
+    }
+
+    /// It was dropped here while the cluster could not be reached, which has it still as far as is known.
+    pub(crate) fn is_gone_here_alone(&self) -> bool {
+        self.is_dropped_here() && self.is_dropped_by_vote() && !self.store.settled.dropped
+    }
+
+    /// It was dropped here, and nobody has said that it was dropped elsewhere.
+    pub(crate) fn is_dropped_here(&self) -> bool {
+        self.local.gone && !self.config.dropped && !self.forgotten
     }
 
     /// It is offered to the cluster as a new group, and not known to be agreed.
@@ -171,12 +195,18 @@ impl Group {
         self.exists() && self.clustered() && self.store.settled.stamp == Stamp::default()
     }
 
-    /// The cluster has another group of the name of this one, which is being made: it takes no second one.
+    /// The cluster has another group of the name of this one, which is being made: it takes no second one. What was offered may still come
+    /// when that one is dropped; so this one is offered as dropped, and whoever makes it is told once that is agreed.
     pub(crate) fn name_is_taken(&mut self, cx: &mut Cx<'_>) {
-        for command in std::mem::take(&mut self.promotion_commands) {
-            cx.reply(command, Err(CommandError::GroupExists));
+        let commands = std::mem::take(&mut self.promotion_commands);
+        self.take_back_changes(cx, FenceReason::Removed);
+        self.config.dropped = true;
+        self.config.stamp.version += 1;
+        let revision = self.touch();
+        self.let_go(revision, true);
+        for command in commands {
+            self.when_durable(revision, Effect::Reply(command, Err(CommandError::GroupExists)));
         }
-        self.fall_back(cx, FenceReason::Removed);
     }
 
     /// Tells the members at once what heartbeats say.

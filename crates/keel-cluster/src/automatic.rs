@@ -13,7 +13,7 @@
 //! Too many in a short time are held back, each longer than the one before, and never for ever: this is shown and logged.
 
 use crate::action::{Action, LogEntry, LogEvent};
-use crate::config::FailoverMode;
+use crate::config::{FailoverMode, Replica};
 use crate::event::Fitness;
 use crate::failover::Claim;
 use crate::group::{Group, Role};
@@ -183,12 +183,21 @@ impl Group {
 
     /// Another candidate that is heard has a longer log.
     pub(crate) fn has_longer_rival(&self, cx: &Cx<'_>) -> bool {
-        let mut pairs = self.unproven_pairs();
-        pairs.any(|(id, replica)| {
+        self.members_ahead(cx).any(|replica| self.is_candidate(replica))
+    }
+
+    /// In a cluster: another member of the set that is heard has a longer log, whoever may take the role by itself.
+    pub(crate) fn is_behind_others(&self, cx: &Cx<'_>) -> bool {
+        self.clustered() && self.members_ahead(cx).next().is_some()
+    }
+
+    /// Members of the set of a database whose local log is in question that are heard and have a longer one.
+    fn members_ahead<'a>(&'a self, cx: &'a Cx<'_>) -> impl Iterator<Item = &'a Replica> {
+        self.unproven_pairs().filter_map(|(id, replica)| {
             let db = &self.databases[&id];
             let longer = self.log_of(replica, id).is_some_and(|l| (l.epoch, l.end) > (db.tail, db.hardened));
-            let rival = self.config.replica(replica).filter(|r| self.is_candidate(r));
-            longer && rival.and_then(|r| r.instance).is_some_and(|i| cx.hears(i))
+            let ahead = self.config.replica(replica).filter(|_| longer)?;
+            ahead.instance.is_some_and(|i| cx.hears(i)).then_some(ahead)
         })
     }
 

@@ -1,7 +1,7 @@
 //! Operators' commands, but for those that change roles ([`crate::failover`]).
 
 use crate::action::{Action, FenceReason, LogEvent};
-use crate::config::{GroupDatabase, GroupOptions, Replica, ReplicaOptions, SuspendReason};
+use crate::config::{GroupDatabase, GroupOptions, Replica, ReplicaOptions, Stamp, SuspendReason};
 use crate::event::{Command, CommandError};
 use crate::group::{Database, Effect, Group, Role};
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId};
@@ -359,15 +359,46 @@ impl Group {
         } else if let Some(primary) = self.live_primary(cx) {
             cx.send(primary, Msg::Drop { group: self.config.id });
             cx.reply(command, Ok(()));
+        } else if self.is_dropped_by_vote() && cx.cluster.is_quorate(&cx.sight()) {
+            self.drop_by_vote(cx, command);
         } else {
             // Only this instance forgets it; the primary finds out when it is asked to remove the replica.
             self.step_down(cx, FenceReason::Removed);
             self.local.gone = true;
             let revision = self.touch();
-            for database in self.databases.keys().copied().collect::<Vec<_>>() {
-                self.when_durable(revision, Effect::Release(database, false));
-            }
-            self.when_durable(revision, Effect::Reply(command, Ok(())));
+            self.let_go(revision, false);
+            let result = if self.is_dropped_by_vote() { Err(CommandError::DropIncomplete) } else { Ok(()) };
+            self.when_durable(revision, Effect::Reply(command, result));
+        }
+    }
+
+    /// A mirror ends its session alone, and its principal does when it hears of that.
+    pub(crate) fn is_dropped_by_vote(&self) -> bool {
+        self.clustered() && !self.config.options.cluster_type.is_mirroring()
+    }
+
+    /// Nobody leads the group whom this instance could ask: it is dropped in an epoch above, so that whoever leads it all the same does so
+    /// no longer, and nobody's databases go on alone.
+    fn drop_by_vote(&mut self, cx: &mut Cx<'_>, command: CommandId) {
+        let epoch = self.next_epoch(cx);
+        self.local.gone = false;
+        self.take_back_changes(cx, FenceReason::Removed);
+        self.step_down(cx, FenceReason::Removed);
+        self.config = self.store.settled.clone();
+        self.config.parent = self.config.stamp.epoch;
+        self.config.stamp = Stamp { epoch, version: self.config.stamp.version + 1 };
+        self.config.dropped = true;
+        let revision = self.touch();
+        // Of a group that was still being made they have never been anybody else's.
+        self.let_go(revision, self.store.settled.stamp == Stamp::default());
+        self.when_durable(revision, Effect::Reply(command, Ok(())));
+        self.set_role(cx, Role::Resolving { since: cx.now });
+    }
+
+    /// Once a revision is durable all databases are no members any more.
+    pub(crate) fn let_go(&mut self, revision: u64, writable: bool) {
+        for database in self.databases.keys().copied().collect::<Vec<_>>() {
+            self.when_durable(revision, Effect::Release(database, writable));
         }
     }
 
@@ -391,9 +422,7 @@ impl Group {
         let writable = !self.config.forwards();
         self.config.dropped = true;
         let revision = self.touch_config();
-        for database in self.databases.keys().copied().collect::<Vec<_>>() {
-            self.when_durable(revision, Effect::Release(database, writable));
-        }
+        self.let_go(revision, writable);
         cx.push(Action::Log(crate::action::LogEntry {
             group: Some(self.config.id),
             database: None,

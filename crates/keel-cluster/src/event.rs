@@ -600,4 +600,7 @@ pub enum CommandError {
     /// 47109, 47111…: a configuration-only replica cannot do this.
     #[error("a configuration-only replica cannot do this")]
     ConfigurationOnly,
+    /// 41108: the group is gone here; the cluster has it still, because no majority of its votes is heard.
+    #[error("the availability group was removed here, and could not be removed from the cluster")]
+    DropIncomplete,
 }

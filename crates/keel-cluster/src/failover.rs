@@ -139,16 +139,24 @@ impl Group {
         !self.config.forwards() && members.any(|replica| *replica != self.me)
     }
 
-    /// Writes the configuration of a new epoch with this replica as primary.
-    pub(crate) fn claim_role(&mut self, cx: &mut Cx<'_>, claim: Claim) {
-        let Some(ordinal) = self.my_replica().map(|r| r.ordinal) else { return };
-        let old = self.config.stamp;
-        let from = self.config.primary;
+    /// An epoch above all that this replica knows of, which nobody else begins.
+    pub(crate) fn next_epoch(&self, cx: &Cx<'_>) -> Epoch {
+        let ordinal = self.my_replica().map_or(0, |r| r.ordinal);
         let generation = Epoch(cx.cluster.generation() << GENERATION_SHIFT);
         let least = if self.clustered() { generation } else { Epoch(0) };
         // Blocks of another group's epochs may be in the logs.
         let least = least.max(self.newest_log_epoch());
-        let epoch = GroupConfig::next_epoch(old.epoch.max(self.epoch_seen).max(least), ordinal);
+        GroupConfig::next_epoch(self.config.stamp.epoch.max(self.epoch_seen).max(least), ordinal)
+    }
+
+    /// Writes the configuration of a new epoch with this replica as primary.
+    pub(crate) fn claim_role(&mut self, cx: &mut Cx<'_>, claim: Claim) {
+        if self.my_replica().is_none() {
+            return;
+        }
+        let old = self.config.stamp;
+        let from = self.config.primary;
+        let epoch = self.next_epoch(cx);
         if std::mem::take(&mut self.forcing) || claim == Claim::Force {
             self.forced_epoch = Some(epoch);
         }
@@ -360,7 +368,8 @@ impl Group {
             return;
         }
         // The record may still count on a copy that was lost with its disk, or that was taken out here unheard.
-        if self.has_short_log() || !self.others_lack_them_too() {
+        // Or its disk is an older one, and another member shows what it lacks.
+        if self.has_short_log() || !self.others_lack_them_too() || self.is_behind_others(cx) {
             cx.reply(command, Err(CommandError::NotSynchronized));
             return;
         }

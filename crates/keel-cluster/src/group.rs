@@ -498,9 +498,11 @@ impl Group {
         self.effects.retain(|(_, effect)| matches!(effect, Effect::Release(id, _) if leaves(*id)));
     }
 
-    /// The group does not exist any more for this instance.
+    /// The group was never made: its databases stand alone as before.
     pub(crate) fn forget(&mut self, cx: &mut Cx<'_>) {
-        self.databases.clear();
+        for database in std::mem::take(&mut self.databases).into_keys() {
+            cx.push(Action::Release { database, writable: true });
+        }
         cx.push(Action::Forget { group: self.config.id });
         self.forgotten = true;
     }
@@ -591,7 +593,7 @@ impl Group {
         commands.extend(self.take_over.take().and_then(|t| t.command));
         commands.extend(self.awaiting_primary.drain(..).map(|(id, _)| id));
         self.effects.retain(|(_, effect)| match effect {
-            Effect::Reply(command, Ok(())) => {
+            Effect::Reply(command, _) => {
                 commands.push(*command);
                 false
             }

@@ -75,6 +75,8 @@ macro_rules! sight {
 
 mod invitations;
 
+use invitations::Offer;
+
 impl Cx<'_> {
     pub(crate) fn connected(&self, peer: InstanceId) -> bool {
         self.peers.contains_key(&peer)
@@ -131,7 +133,7 @@ pub struct Node {
     peers: BTreeMap<InstanceId, Peer>,
     groups: BTreeMap<GroupId, Group>,
     /// Groups whose primary wants this instance: the newest offer of each.
-    offers: BTreeMap<GroupId, (InstanceId, GroupConfig)>,
+    offers: BTreeMap<GroupId, Offer>,
     joins: Vec<PendingJoin>,
     /// Mirroring sessions that this instance is to be the mirror of, as soon as their principal offers them.
     expected: BTreeSet<ExpectedSession>,
@@ -355,9 +357,15 @@ impl Node {
         alone.filter_map(|g| g.config.distributed.as_ref())
     }
 
+    /// The group of this name that was dropped here alone, because the cluster could not be reached: DROP can be given again.
+    pub fn dropped_here(&self, name: &str) -> Option<GroupId> {
+        let mut gone = self.groups.values().filter(|g| g.is_gone_here_alone());
+        gone.find(|g| g.config.name.eq_ignore_ascii_case(name)).map(|g| g.config.id)
+    }
+
     /// Names of groups this instance has been invited to and not joined.
     pub fn invitations(&self) -> impl Iterator<Item = &str> {
-        self.offers.values().map(|(_, config)| config.name.as_str())
+        self.offers.values().map(|offer| offer.config.name.as_str())
     }
 
     fn handle(&mut self, event: Event, out: &mut Vec<Action>) {
@@ -482,6 +490,7 @@ impl Node {
         match msg {
             Msg::Beat(beats) => {
                 for beat in beats {
+                    self.takes_back(beat.group, out);
                     self.for_group(beat.group, out, |g, cx| g.beat_from(cx, peer, beat));
                 }
             }
@@ -557,8 +566,10 @@ impl Node {
             | Command::ForceQuorum => self.cluster_command(id, command, out),
             other => {
                 let target = Group::target_of(&other);
+                // DROP that could not reach the cluster is given again.
+                let drops = matches!(other, Command::DropGroup { .. });
                 let found = self.groups.iter().find(|(key, g)| {
-                    g.exists()
+                    (g.exists() || drops && g.is_gone_here_alone())
                         && match target {
                             Ok(group) => **key == group,
                             Err(database) => g.config.database(database).is_some(),

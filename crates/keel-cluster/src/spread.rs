@@ -4,7 +4,7 @@ use crate::action::{Action, FenceReason, LogEvent};
 use crate::automatic::Says;
 use crate::config::{EPOCH_STEP, GroupConfig, GroupDatabase, Replica, Stamp, SuspendReason};
 use crate::event::{CommandError, Fitness};
-use crate::group::{Effect, Group, Role};
+use crate::group::{Database, Effect, Group, Role};
 use crate::ids::{CommandId, GroupDatabaseId, InstanceId};
 use crate::message::{GroupBeat, LogBeat, Msg, SendingBeat, StandingBeat};
 use crate::node::Cx;
@@ -190,12 +190,33 @@ impl Group {
 
     /// JOIN of a group whose record is here already.
     pub(crate) fn rejoin(&mut self, cx: &mut Cx<'_>, command: CommandId) {
-        if self.local.gone {
-            self.local.gone = false;
-            self.touch();
-        }
+        self.come_back(cx);
         self.reply_when_durable(command, Ok(()));
+    }
+
+    /// The group is one of this instance's again, if it was dropped here alone.
+    pub(crate) fn come_back(&mut self, cx: &mut Cx<'_>) {
+        if std::mem::take(&mut self.local.gone) {
+            self.touch();
+            self.keep_copies(cx.now);
+            let settled = self.store.settled.clone();
+            if self.clustered() && settled.stamp > self.config.stamp {
+                self.adopt(cx, settled);
+            }
+        }
         self.settle(cx);
+    }
+
+    /// The group is here again after it was dropped here alone: what was not let go yet stays, and the other copies are awaited.
+    pub(crate) fn keep_copies(&mut self, now: Duration) {
+        let (config, local) = (&self.config, &self.local.databases);
+        let stays =
+            |id| config.database(id).is_some() && !local.get(&id).is_some_and(|database| database.left);
+        self.effects.retain(|(_, e)| !matches!(e, Effect::Release(id, _) if stays(*id)));
+        for database in &config.databases {
+            let awaited = || Database { awaited: Some(now), ..Database::default() };
+            self.databases.entry(database.id).or_insert_with(awaited);
+        }
     }
 
     pub(crate) fn config_from(&mut self, cx: &mut Cx<'_>, peer: InstanceId, config: GroupConfig) {

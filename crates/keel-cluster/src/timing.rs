@@ -28,6 +28,8 @@ pub(crate) const HANDOVER_MAX: Duration = Duration::from_secs(2);
 pub(crate) const TAKE_OVER_MAX: Duration = Duration::from_secs(5);
 /// A member of the set that the primary does not send to yet asks for the role again after this.
 pub(crate) const ASK_READY_AFTER: Duration = Duration::from_millis(50);
+/// A group is no longer offered that was offered last this long ago.
+pub(crate) const OFFER_LASTS: Duration = Duration::from_secs(3);
 /// How long JOIN waits for the group's configuration (47106 after it).
 pub(crate) const JOIN_WAIT_MAX: Duration = Duration::from_secs(30);
 /// A secondary this close to the end is let into the synchronized set: commits wait the moment it needs for the rest.

@@ -1,13 +1,15 @@
 //! Three instances of one cluster, and administrators who make groups of one name on any of them, drop them, and take replicas out and
-//! in again, while processes end and links are cut: worlds grown from seeds, in virtual time. The groups have no databases.
+//! in again, while processes end and links are cut: worlds grown from seeds, in virtual time. Some of the groups have databases, in
+//! which nobody writes.
 //!
-//! At no time does the cluster have two groups of the name, nor an instance one that it knows to be dropped, or to be without it; and
-//! in the end all have what was agreed.
+//! At no time does the cluster have two groups of the name, nor an instance one that it knows to be dropped, or to be without it, nor
+//! does a database go on alone whose group is there; and in the end all have what was agreed, and every copy that was let go was of a
+//! group that is not there. What was refused for its name is not made.
 
 #![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
 
-use keel_base::Epoch;
 use keel_base::env::sim::SplitMix;
+use keel_base::{Epoch, Lsn};
 use keel_cluster::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,8 +21,9 @@ const FIRST_SEED: &str = "KEEL_ONE_NAME_FROM";
 /// Runs so many seeds.
 const SEEDS: &str = "KEEL_ONE_NAME_SEEDS";
 
-/// Worlds in which something was found: a group whose DROP was overtaken, and one that was agreed on after its maker had given it up.
-const FOUND: [u64; 2] = [16, 90_000_005];
+/// Worlds in which something was found, with how many databases their groups have: a group whose DROP was overtaken, and one that was
+/// agreed on after its maker had given it up, and one that was dropped on an instance alone and joined again at once.
+const FOUND: [(u64, usize); 3] = [(16, 0), (90_000_005, 0), (203, 2)];
 
 fn instance(i: usize) -> InstanceId {
     InstanceId(Uuid::from_u128(100 + i as u128))
@@ -58,7 +61,18 @@ struct World {
     number: u64,
     random: SplitMix,
     replies: BTreeMap<u64, Result<(), CommandError>>,
+    /// The group that each CREATE was of.
+    creations: BTreeMap<u64, GroupId>,
     seed: u64,
+    /// How many each new group has.
+    databases: usize,
+    /// The copies that each instance has given to its machine, and has not been told to let go.
+    held: Vec<BTreeSet<GroupDatabaseId>>,
+}
+
+/// The log of each copy: nobody writes.
+fn facts() -> LogFacts {
+    LogFacts { history: vec![(Epoch(1), Lsn::ZERO)], ..LogFacts::default() }
 }
 
 fn pair(i: usize, j: usize) -> (usize, usize) {
@@ -66,7 +80,7 @@ fn pair(i: usize, j: usize) -> (usize, usize) {
 }
 
 impl World {
-    fn new(seed: u64) -> World {
+    fn new(seed: u64, databases: usize) -> World {
         let mut world = World {
             nodes: (0..NODES).map(|_| None).collect(),
             kept: (0..NODES).map(|_| Kept::default()).collect(),
@@ -79,7 +93,10 @@ impl World {
             number: 0,
             random: SplitMix(seed),
             replies: BTreeMap::new(),
+            creations: BTreeMap::new(),
             seed,
+            databases,
+            held: vec![BTreeSet::new(); NODES],
         };
         (0..NODES).for_each(|i| world.start(i));
         world.create(0);
@@ -105,7 +122,28 @@ impl World {
         let seed = self.random.next();
         self.nodes[i] = Some(Node::new(me, records, self.kept[i].store.as_ref(), seed, self.now));
         self.lives[i] += 1;
+        self.held[i].clear();
         (0..NODES).for_each(|j| self.connect(i, j));
+    }
+
+    /// The copies that an instance's groups name and its machine does not have are given to it: they were restored, or are on its disk.
+    fn bind(&mut self, i: usize) {
+        let groups = self.nodes[i].as_ref().map(Node::status).unwrap_or_default();
+        for database in groups.iter().flat_map(|g| &g.databases).filter(|d| !d.open).map(|d| d.database) {
+            if self.held[i].insert(database) {
+                self.soon(i, Event::DatabaseOpened { database, facts: facts() });
+            }
+        }
+    }
+
+    /// A copy is let go: the machine has it no more. A group that was given up when it was made and is agreed on in the same step has its
+    /// databases again later.
+    fn release(&mut self, i: usize, database: GroupDatabaseId) {
+        self.held[i].remove(&database);
+        let groups = self.nodes[i].as_ref().map(Node::status).unwrap_or_default();
+        let has = groups.iter().flat_map(|g| &g.databases).any(|d| d.database == database && d.open);
+        let (seed, now) = (self.seed, self.now);
+        assert!(!has, "seed {seed}, {now:?}: instance {i} lets a database go and has it");
     }
 
     fn connect(&mut self, i: usize, j: usize) {
@@ -172,6 +210,7 @@ impl World {
             for i in 0..NODES {
                 let actions = self.nodes[i].as_mut().map(|node| node.tick(end)).unwrap_or_default();
                 self.act(i, actions);
+                self.bind(i);
             }
         }
     }
@@ -203,11 +242,26 @@ impl World {
                 }
                 Action::ForgetStore => self.kept[i].store = None,
                 Action::Reply { command, result } => drop(self.replies.insert(command.0, result)),
-                Action::Promote { group, epoch, .. } => {
-                    self.soon(i, Event::Promoted { group, epoch, databases: Vec::new() });
+                Action::Promote { group, epoch, databases } => {
+                    let held = databases.into_iter().filter(|d| self.held[i].contains(d));
+                    let databases = held.map(|d| (d, facts())).collect();
+                    self.soon(i, Event::Promoted { group, epoch, databases });
+                }
+                Action::PromoteDatabase { group, epoch, database } => {
+                    self.soon(i, Event::Promoted { group, epoch, databases: vec![(database, facts())] });
                 }
                 Action::Demote { group, .. } => self.soon(i, Event::Demoted { group }),
-                Action::Drain { group } => self.soon(i, Event::Drained { group, ends: Vec::new() }),
+                Action::Drain { group } => {
+                    let ends = self.held[i].iter().map(|d| (*d, Lsn::ZERO)).collect();
+                    self.soon(i, Event::Drained { group, ends });
+                }
+                Action::Inspect { database, session } => {
+                    self.soon(i, Event::Inspected { database, session, facts: facts() });
+                }
+                Action::CutLog { database, session, .. } => {
+                    self.soon(i, Event::LogCut { database, session });
+                }
+                Action::Release { database, .. } => self.release(i, database),
                 _ => {}
             }
         }
@@ -235,11 +289,35 @@ impl World {
         let name = ["ag", "AG"][self.below(2)];
         let mut config = GroupConfig::new(id, name, GroupOptions::default());
         config.replicas = (0..NODES).map(|j| self.replica(j)).collect();
+        let mut opened = Vec::new();
+        for d in (0..self.databases).filter(|_| self.nodes[i].is_some()) {
+            self.number += 1;
+            let database = GroupDatabaseId(Uuid::from_u128(0x1_0000 + u128::from(self.number)));
+            config.databases.push(GroupDatabase::new(database, format!("db{d}"), 7 + d as u32));
+            opened.push(database);
+        }
+        self.creations.insert(self.number + 1, id);
         self.command(i, Command::CreateGroup { config: Box::new(config), log_epoch: Epoch(1) });
+        for database in opened {
+            // Who was refused at once has not given them to anybody.
+            if self.nodes[i].iter().flat_map(Node::status).any(|g| g.config.id == id) {
+                self.held[i].insert(database);
+                self.soon(i, Event::DatabaseOpened { database, facts: facts() });
+            }
+        }
     }
 
     fn join(&mut self, i: usize) {
         self.command(i, Command::Join { name: "ag".into(), cluster_type: None });
+    }
+
+    /// DROP on an instance, whatever its role is; or once more, where it could not reach the cluster.
+    fn drop_here(&mut self, i: usize) {
+        let Some(node) = &self.nodes[i] else { return };
+        let shown = node.status().first().map(|g| g.config.id);
+        if let Some(group) = shown.or(node.dropped_here("ag")) {
+            self.command(i, Command::DropGroup { group });
+        }
     }
 
     /// Somebody who leads a group, and the group.
@@ -253,7 +331,9 @@ impl World {
     fn administer(&mut self) {
         let (i, j) = (self.below(NODES as u64), self.below(NODES as u64));
         let led = self.led();
-        match (self.below(12), led) {
+        // The worlds that were found first know one thing less.
+        let kinds = if self.databases > 0 { 13 } else { 12 };
+        match (self.below(kinds), led) {
             (0..=2, Some((leader, config))) => {
                 self.command(leader, Command::DropGroup { group: config.id });
             }
@@ -276,6 +356,7 @@ impl World {
                 self.disconnect(i, j);
             }
             (10, _) => self.heal(),
+            (12, _) => self.drop_here(i),
             _ => {
                 self.create(i);
                 if j != i {
@@ -298,6 +379,12 @@ impl World {
         let (seed, now) = (self.seed, self.now);
         let of_name = node.agreed_configs().filter(|g| !g.dropped).count();
         assert!(of_name <= 1, "seed {seed}, {now:?}: instance {i} knows {of_name} groups of the name");
+        let is_refused = |command: &u64| self.replies.get(command) == Some(&Err(CommandError::GroupExists));
+        let refused =
+            self.creations.iter().filter(|(command, _)| is_refused(command)).map(|(_, group)| *group);
+        let refused: BTreeSet<GroupId> = refused.collect();
+        let made = node.agreed_configs().find(|g| !g.dropped && refused.contains(&g.id)).map(|g| g.id);
+        assert_eq!(made, None, "seed {seed}, {now:?}: a group was refused and made");
         for group in node.status() {
             let agreed = node.agreed_configs().find(|a| a.id == group.config.id);
             let gone = |a: &GroupConfig| a.dropped || a.replica_of(instance(i)).is_none();
@@ -314,6 +401,13 @@ impl World {
         (0..NODES).for_each(|i| self.start(i));
         self.heal();
         self.pass(30_000);
+        let again = |node: &Node| node.dropped_here("ag").is_some();
+        for i in 0..NODES {
+            if self.nodes[i].as_ref().is_some_and(again) {
+                self.drop_here(i);
+                self.pass(5000);
+            }
+        }
         let seed = self.seed;
         let positions: Vec<_> = self.nodes.iter().flatten().map(Node::store_position).collect();
         assert!(positions.windows(2).all(|two| two[0] == two[1]), "seed {seed}: {positions:?}");
@@ -322,6 +416,10 @@ impl World {
             let agreed: Vec<_> = node.agreed_configs().filter(mine).map(|g| (g.id, g.stamp)).collect();
             let known: Vec<_> = node.status().iter().map(|g| (g.config.id, g.config.stamp)).collect();
             assert_eq!(known, agreed, "seed {seed}: instance {i}");
+            let here: BTreeSet<_> =
+                node.status().iter().flat_map(|g| &g.databases).map(|d| d.database).collect();
+            assert_eq!(self.held[i], here, "seed {seed}: copies of instance {i}");
+            assert!(node.status().iter().flat_map(|g| &g.databases).all(|d| d.open), "seed {seed}");
         }
         self.replies.values().filter(|reply| **reply == Err(CommandError::GroupExists)).count()
     }
@@ -335,8 +433,9 @@ fn number(name: &str, otherwise: u64) -> u64 {
 fn a_name_belongs_to_one_group_at_a_time() {
     let (first, seeds) = (number(FIRST_SEED, 1), number(SEEDS, 60));
     let mut refused = 0;
-    for seed in (first..first + seeds).chain(FOUND) {
-        let mut world = World::new(seed);
+    let grown = (first..first + seeds).map(|seed| (seed, seed as usize % 3));
+    for (seed, databases) in grown.chain(FOUND) {
+        let mut world = World::new(seed, databases);
         for _ in 0..30 {
             world.administer();
             let pause = 50 * (1 + world.below(30) as u64);

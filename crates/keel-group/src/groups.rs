@@ -430,6 +430,12 @@ impl Groups {
         answer == Some(Answer::Noted(true))
     }
 
+    /// The group of this name that DROP removed here and not from the cluster, which could not be reached.
+    #[must_use]
+    pub fn dropped_here(&self, name: &str) -> Option<GroupId> {
+        self.shared.machine.lock().dropped_here(name)
+    }
+
     /// Names of groups this instance was invited to and has not joined.
     #[must_use]
     pub fn invitations(&self) -> Vec<String> {

@@ -6,9 +6,9 @@ use crate::plan::{Op, Plan};
 use crate::world::{GROUPS, MS, Micros, What, World};
 use keel_base::Epoch;
 use keel_cluster::{
-    AvailabilityMode, ClusterStatus, ClusterType, Command, CommandId, Event, FailoverMode, GroupConfig,
-    GroupDatabase, GroupDatabaseId, GroupOptions, GroupStatus, Node, QuorumState, Replica, ReplicaId,
-    ReplicaOptions, RoleStatus, SeedingMode, SynchronizationState,
+    AvailabilityMode, ClusterStatus, ClusterType, Command, CommandError, CommandId, Event, FailoverMode,
+    GroupConfig, GroupDatabase, GroupDatabaseId, GroupOptions, GroupStatus, Node, QuorumState, Replica,
+    ReplicaId, ReplicaOptions, RoleStatus, SeedingMode, SynchronizationState,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const PATIENCE: Micros = 20_000 * MS;
 /// Where an instance's databases are.
 const DATA: &str = "/data";
 
-fn options(i: usize, plan: &Plan) -> ReplicaOptions {
+pub(crate) fn options(i: usize, plan: &Plan) -> ReplicaOptions {
     let url = format!("TCP://{}:5022", name(i));
     let mode = match (plan.external, plan.cluster) {
         (true, _) => FailoverMode::External,
@@ -32,7 +32,16 @@ fn options(i: usize, plan: &Plan) -> ReplicaOptions {
     options
 }
 
-fn replica_id(i: usize, generation: u64) -> ReplicaId {
+pub(crate) fn group_options(plan: &Plan) -> GroupOptions {
+    let cluster_type = match (plan.external, plan.cluster) {
+        (true, _) => ClusterType::External,
+        (false, true) => ClusterType::Wsfc,
+        (false, false) => ClusterType::None,
+    };
+    GroupOptions { cluster_type, ..GroupOptions::default() }
+}
+
+pub(crate) fn replica_id(i: usize, generation: u64) -> ReplicaId {
     ReplicaId(Uuid::from_u128(0x5000 + i as u128 + (u128::from(generation) << 32)))
 }
 
@@ -44,16 +53,10 @@ pub(crate) fn group_name(side: usize) -> String {
 impl World {
     /// The first instance of a side makes the group; the others are told to join. The second side's has no databases yet.
     pub(crate) fn create_group(&mut self, side: usize) {
-        let cluster_type = match (self.plan.external, self.plan.cluster) {
-            (true, _) => ClusterType::External,
-            (false, true) => ClusterType::Wsfc,
-            (false, false) => ClusterType::None,
-        };
-        let group_options = GroupOptions { cluster_type, ..GroupOptions::default() };
-        let mut config = GroupConfig::new(GROUPS[side], group_name(side), group_options);
+        let mut config = GroupConfig::new(GROUPS[side], group_name(side), group_options(&self.plan));
         let members = self.members_of(side);
         let (first, end) = (members.start, members.end.min(self.plan.instances));
-        let members = first..end;
+        let members = first..end - self.plan.late;
         for i in members.clone() {
             config.replicas.push(Replica::new(replica_id(i, 0), name(i), options(i, &self.plan)));
         }
@@ -162,7 +165,15 @@ impl World {
                 let used = self.instances[i].disk.used();
                 self.instances[i].disk.set_capacity(used);
             }
+            Op::FullLog(i) => {
+                self.instances[i].disk.fill(|path| path.components().any(|c| c.as_os_str() == "log"))
+            }
+            Op::FullData(i) => {
+                self.instances[i].disk.fill(|path| path.components().all(|c| c.as_os_str() != "log"))
+            }
             Op::Free(i) => self.free(i),
+            Op::Drop(i) => self.drop_group(i),
+            Op::Create(i, which) => self.make_group(i, which),
             Op::Checkpoint(i, database) => self.checkpoint(i, database),
             Op::CheckpointCut(i, database, operations, keep) => {
                 self.operate(Op::PowerCut(i, operations, keep));
@@ -312,14 +323,13 @@ impl World {
     /// Commands that are given to whoever leads.
     fn operate_on_leader(&mut self, op: Op) {
         let side = match op {
-            Op::Mode(i, _) | Op::Automatic(i, _) | Op::Seeding(i, _) | Op::Remove(i) | Op::Add(i) => {
-                self.side_of(i)
-            }
+            Op::Mode(i, _) | Op::Automatic(i, _) | Op::Seeding(i, _) | Op::Timeout(i, _) => self.side_of(i),
+            Op::Remove(i) | Op::Add(i) => self.side_of(i),
             _ => self.source_side(),
         };
-        let group = GROUPS[side];
         let Some(leader) = self.leader(side) else { return };
         let Some(config) = self.status(leader).map(|s| s.config) else { return };
+        let group = config.id;
         // Who is paused may be about to lead: somebody told it to, and it has not heard that yet.
         let asleep = |i: &usize| self.instances[*i].paused_until > self.now && !self.plan.cluster;
         let others = self.members_of(side).filter(|i| *i != leader);
@@ -333,7 +343,8 @@ impl World {
         }
         match op {
             Op::Required(n) => self.require(leader, &config, n),
-            Op::Mode(i, _) | Op::Automatic(i, _) | Op::Seeding(i, _) => {
+            Op::Listeners(count) => self.set_listeners(leader, group, count),
+            Op::Mode(i, _) | Op::Automatic(i, _) | Op::Seeding(i, _) | Op::Timeout(i, _) => {
                 self.modify_replica(leader, &config, i, op)
             }
             Op::Remove(i) => {
@@ -354,37 +365,6 @@ impl World {
             Op::AddDatabase(d) => self.add_database(leader, d),
             _ => {}
         }
-    }
-
-    /// MODIFY REPLICA of one of its options; where that is refused, nothing.
-    fn modify_replica(&mut self, leader: usize, config: &GroupConfig, i: usize, op: Op) {
-        let Some(replica) = config.replica_named(&name(i)) else { return };
-        let mut options = replica.options.clone();
-        let by_itself = self.plan.cluster && !self.plan.external;
-        match op {
-            Op::Mode(_, 0) => {
-                options.availability_mode = AvailabilityMode::Asynchronous;
-                // Automatic failover is for synchronous replicas: both are changed.
-                if by_itself {
-                    options.failover_mode = FailoverMode::Manual;
-                }
-            }
-            Op::Mode(..) => options.availability_mode = AvailabilityMode::Synchronous,
-            Op::Automatic(_, on) if by_itself => {
-                options.failover_mode = match on {
-                    1 if replica.is_synchronous() => FailoverMode::Automatic,
-                    _ => FailoverMode::Manual,
-                };
-                self.probe("failover mode changed");
-            }
-            Op::Seeding(_, on) => {
-                options.seeding_mode = if on == 1 { SeedingMode::Automatic } else { SeedingMode::Manual };
-                self.probe("seeding mode changed");
-            }
-            _ => return,
-        }
-        let (group, replica, options) = (self.group_of(i), replica.id, Box::new(options));
-        self.order(leader, Command::ModifyReplica { group, replica, options });
     }
 
     fn add_database(&mut self, leader: usize, d: usize) {
@@ -419,7 +399,7 @@ impl World {
     }
 
     /// What is left of an earlier membership of a database is thrown away by hand.
-    fn purge(&mut self, i: usize, database: usize) {
+    pub(crate) fn purge(&mut self, i: usize, database: usize) {
         self.instances[i].engines.remove(&database);
         let disk = &self.instances[i].env.disk;
         let disk = if self.instances[i].up { disk.clone() } else { Arc::new(self.instances[i].disk.clone()) };
@@ -492,15 +472,14 @@ impl World {
         self.set_up_pair();
         self.manage();
         for i in 0..self.instances.len() {
-            let ready = self.instances[i].up && self.status(i).is_some();
-            if !ready {
-                // Given again to an instance that lost the group.
-                self.instances[i].allowed = false;
-            }
+            // Given again to an instance that lost the group.
+            let group = self.status(i).map(|s| s.config.id).filter(|_| self.instances[i].up);
+            let before = std::mem::replace(&mut self.instances[i].allowed, group);
             self.take_back_what_left(i);
             self.bind(i);
-            if ready && !std::mem::replace(&mut self.instances[i].allowed, ready) {
-                self.order(i, Command::AllowCreate { group: self.group_of(i), allowed: true });
+            self.bind_let_go(i);
+            if let Some(group) = group.filter(|_| before != group) {
+                self.order(i, Command::AllowCreate { group, allowed: true });
             }
         }
         if let Some(since) = self.healing {
@@ -521,6 +500,7 @@ impl World {
                 self.order(i, Command::Resume { database: database.database });
             }
         }
+        self.put_group_right();
         let mut led = true;
         for side in 0..self.sides() {
             led &= self.settle_side(side, since);
@@ -555,10 +535,12 @@ impl World {
         // Nobody has the role: it was given up, or (where force is allowed) those who know are gone from the group.
         let known = |w: &World, i: usize| {
             let status = w.status(i).filter(|s| s.databases.iter().all(|d| d.open) && w.may_force(i))?;
-            Some((status.durable, status.config.is_failover_ready(status.me), i))
+            // As the views show it: who has more of the log.
+            let log: u64 = status.databases.iter().map(|d| d.hardened.0).sum();
+            Some((status.durable, status.config.is_failover_ready(status.me), log, i))
         };
         let best = self.members_of(side).filter_map(|i| known(self, i)).max();
-        let Some((_, ready, i)) = best else { return false };
+        let Some((_, ready, _, i)) = best else { return false };
         let given_up = self.status(i).is_some_and(|s| s.config.primary.is_none());
         // Nor does a manager promote who is asynchronous, be it the last primary.
         let by_hand = |r: &Replica| match self.plan.external {
@@ -573,7 +555,14 @@ impl World {
         let cluster = self.instances[i].node.as_ref().and_then(Node::cluster_status);
         let in_question = cluster.is_some_and(|c| c.quorum == QuorumState::Forced);
         if (given_up || by_hand) && ready && !in_question {
-            self.order(i, Command::Failover { group: self.group_of(i) });
+            // Where the primary is there and does not lead, nobody takes the role but by force; who is synchronized loses nothing.
+            let refused = |id: &CommandId| {
+                self.instances[i].answers.get(id) == Some(&Err(CommandError::PrimaryNotConnected))
+            };
+            let group = self.group_of(i);
+            let forced = !given_up && self.told_to_lead.as_ref().is_some_and(refused);
+            let command = if forced { Command::ForceFailover { group } } else { Command::Failover { group } };
+            self.told_to_lead = Some(self.order(i, command));
         } else if (given_up || self.plan.force) && self.may_force(i) {
             self.order(i, Command::ForceFailover { group: self.group_of(i) });
         }
@@ -584,26 +573,6 @@ impl World {
     fn leads_with_nothing(&self, leader: usize) -> bool {
         let closed = |s: GroupStatus| s.databases.iter().any(|d| !d.open);
         self.plan.force && self.status(leader).is_some_and(closed)
-    }
-
-    /// What would keep a group from becoming whole by itself is as it was in the beginning.
-    fn restore_options(&mut self, leader: usize, config: &GroupConfig) {
-        if config.options.required_synchronized_secondaries > 0 {
-            self.require(leader, config, 0);
-        }
-        for replica in &config.replicas {
-            let Some(i) = replica.instance.map(instance_index) else { continue };
-            if replica.options.seeding_mode != SeedingMode::Automatic {
-                self.modify_replica(leader, config, i, Op::Seeding(i, 1));
-            }
-        }
-    }
-
-    /// REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT.
-    fn require(&mut self, leader: usize, config: &GroupConfig, count: u8) {
-        let options = GroupOptions { required_synchronized_secondaries: count, ..config.options.clone() };
-        let (group, options) = (self.group_of(leader), Box::new(options));
-        self.order(leader, Command::SetOptions { group, options });
     }
 
     fn is_whole(&mut self) -> bool {
@@ -619,6 +588,9 @@ impl World {
             let Some(i) =
                 replica.instance.map(|id| (0..self.instances.len()).find(|i| instance_id(*i) == id))
             else {
+                if self.remade {
+                    return false;
+                }
                 continue;
             };
             let Some(i) = i else { return false };
@@ -627,6 +599,9 @@ impl World {
             }
             let Some(theirs) = self.status(i) else { return false };
             if theirs.role != RoleStatus::Secondary || theirs.durable != status.durable {
+                return false;
+            }
+            if theirs.config != status.config {
                 return false;
             }
         }
@@ -691,7 +666,7 @@ impl World {
     ) {
         // That a database has left the group is known to the others before it is on the primary's disk: they had all that it tells till then.
         let agreed = self.agreed[self.side_of(keeper)].as_ref();
-        if agreed.is_some_and(|config| config.database(database).is_none()) {
+        if agreed.is_some_and(|config| config.dropped || config.database(database).is_none()) {
             return;
         }
         let members = self.instances[keeper].recorded.get(&database).cloned().unwrap_or_default();

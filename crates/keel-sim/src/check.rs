@@ -139,6 +139,24 @@ impl Checker {
         line
     }
 
+    /// No epoch that anybody has claimed is later.
+    pub(crate) fn newest_epoch(&self) -> Epoch {
+        let newest = self.epochs.keys().next_back().max(self.claims.keys().next_back());
+        newest.copied().unwrap_or(Epoch(1))
+    }
+
+    /// What a database has that stands alone: whatever group takes it has it too.
+    pub(crate) fn brought(&mut self, database: usize, commits: &[Commit]) {
+        let new = |commit: &Commit| Acknowledged {
+            database,
+            commit: *commit,
+            epoch: Epoch(0),
+            mirrored: None,
+            excused: false,
+        };
+        self.ledger.extend(commits.iter().map(new));
+    }
+
     /// An instance began to write in an epoch.
     pub(crate) fn epoch_started(&mut self, epoch: Epoch, instance: usize) {
         if let Some(before) = self.epochs.insert(epoch, Start { instance, ..Start::default() }) {

@@ -2,12 +2,13 @@
 //! and seeded.
 
 use crate::engine::{self, Engine, Mode, Trouble, write_file};
-use crate::instance::{RECORD, STORE, Worker, database_dir, database_id, index_of, instance_id, log_id};
-use crate::world::{Frame, MS, What, World};
+use crate::instance::{STORE, Worker, database_dir, database_id, index_of, instance_id, log_id, record_path};
+use crate::world::{Frame, GROUPS, MS, What, World};
 use keel_base::env::sim::SplitMix;
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
-    CopyPositions, Event, GroupDatabaseId, GroupRecord, LogFacts, Msg, ReceiveFailure, SendFailure, SessionId,
+    CopyPositions, Event, GroupDatabaseId, GroupId, GroupRecord, LogFacts, Msg, ReceiveFailure, SendFailure,
+    SessionId,
 };
 use std::path::Path;
 
@@ -15,15 +16,14 @@ impl World {
     // ---- the record -------------------------------------------------------------------------------------------------
 
     pub(crate) fn persist(&mut self, i: usize, revision: u64, bytes: &[u8]) {
-        let group = self.group_of(i);
+        let Ok(record) = GroupRecord::decode(bytes) else { return };
+        let group = record.config.id;
         let instance = &mut self.instances[i];
-        let written = write_file(instance.env.disk.as_ref(), Path::new(RECORD), bytes);
+        let written = write_file(instance.env.disk.as_ref(), &record_path(group), bytes);
         match written {
             Ok(()) => {
-                if let Ok(record) = GroupRecord::decode(bytes) {
-                    instance.remember(&record);
-                    self.note_turn(i, &record.config);
-                }
+                instance.remember(&record);
+                self.note_turn(i, &record.config);
                 self.answer_in_order(i, Worker::Records, (0, 2 * MS), Event::Persisted { group, revision });
             }
             Err(error) if instance.tear.is_some() => self.disk_failed(i, &error.into()),
@@ -37,11 +37,13 @@ impl World {
         }
     }
 
-    pub(crate) fn forget(&mut self, i: usize) {
+    pub(crate) fn forget(&mut self, i: usize, group: GroupId) {
         let instance = &mut self.instances[i];
-        instance.allowed = false;
-        instance.recorded.clear();
-        self.remove_small(i, RECORD);
+        instance.allowed = None;
+        if group == GROUPS[0] || group == GROUPS[1] {
+            instance.recorded.clear();
+        }
+        self.remove_small(i, &record_path(group));
     }
 
     pub(crate) fn persist_store(&mut self, i: usize, revision: u64, bytes: &[u8]) {
@@ -56,10 +58,10 @@ impl World {
         }
     }
 
-    pub(crate) fn remove_small(&mut self, i: usize, path: &str) {
+    pub(crate) fn remove_small(&mut self, i: usize, path: &Path) {
         let disk = &self.instances[i].env.disk;
-        let removed = if disk.exists(Path::new(path)) {
-            disk.remove(Path::new(path)).and_then(|()| disk.sync_dir(Path::new("/data/group")))
+        let removed = if disk.exists(path) {
+            disk.remove(path).and_then(|()| disk.sync_dir(Path::new("/data/group")))
         } else {
             Ok(())
         };
@@ -82,7 +84,13 @@ impl World {
             return;
         }
         if writable {
+            if self.instances[i].engines.get(&index).is_some_and(|e| e.mode == Mode::Standalone) {
+                // It was given to a group that was not made.
+                return;
+            }
+            self.check_let_go(i, index);
             self.forget_membership(index);
+            self.instances[i].alone.insert(self.database_ids[index]);
             if let Some(engine) = self.instances[i].engines.get_mut(&index) {
                 engine.mode = Mode::Standalone;
                 engine.pending.clear();
@@ -97,6 +105,9 @@ impl World {
                     self.instances[other].engines.remove(&index);
                 }
             }
+            if self.remade && self.instances[i].up {
+                self.write_alone(i, index);
+            }
             return;
         }
         if let Some(mut engine) = self.instances[i].engines.remove(&index)
@@ -108,6 +119,11 @@ impl World {
         if self.instances[i].node.as_ref().is_some_and(|node| node.has_left(group, database)) {
             self.probe("copy left alone");
             self.instances[i].left.insert(database);
+            return;
+        }
+        if self.was_dropped(i, database) {
+            self.probe("let go, restoring");
+            self.instances[i].let_go.insert(database);
             return;
         }
         let instance = &self.instances[i];
@@ -157,6 +173,11 @@ impl World {
         for database in status.databases.iter().filter(|d| !d.open && !d.left).map(|d| d.database) {
             let index = index_of(database);
             let instance = &self.instances[i];
+            let waits = instance.engines.get(&index).is_some_and(|engine| engine.mode == Mode::Standalone);
+            if waits && self.database_ids.get(index) == Some(&database) {
+                self.give_alone(i, database);
+                continue;
+            }
             let there = instance.engines.contains_key(&index) || instance.expecting.contains_key(&database);
             if there || self.database_ids.get(index) != Some(&database) {
                 continue;
@@ -173,6 +194,15 @@ impl World {
                 Err(error) => self.disk_failed(i, &error),
             }
         }
+    }
+
+    /// A group has a database that stands alone: it was given up when it was made, and is there all the same.
+    fn give_alone(&mut self, i: usize, database: GroupDatabaseId) {
+        self.probe("stood alone, and was taken in");
+        let Some(engine) = self.engine(i, database) else { return };
+        engine.content.enter();
+        let facts = engine.facts();
+        self.at(i, 0, What::Tell(Box::new(Event::DatabaseOpened { database, facts })));
     }
 
     // ---- writing ----------------------------------------------------------------------------------------------------
@@ -528,13 +558,23 @@ impl World {
 
     // ---- roles ------------------------------------------------------------------------------------------------------
 
-    pub(crate) fn promote(&mut self, i: usize, epoch: Epoch, databases: &[GroupDatabaseId], whole: bool) {
+    pub(crate) fn promote(
+        &mut self,
+        i: usize,
+        group: GroupId,
+        epoch: Epoch,
+        databases: &[GroupDatabaseId],
+        whole: bool,
+    ) {
         self.check_source(i);
         let mut opened = Vec::new();
         for &database in databases {
             let Some(engine) = self.engine(i, database) else { continue };
             engine.receiving = None;
             engine.lags = None;
+            if engine.mode == Mode::Standalone {
+                engine.content.enter();
+            }
             let started = engine.content.promote(epoch);
             for block in engine.sealed() {
                 self.check.block(index_of(database), &block);
@@ -566,7 +606,7 @@ impl World {
             }
         }
         self.check_promotion(i, epoch, &opened.iter().map(|o| o.0).collect::<Vec<_>>());
-        let event = Event::Promoted { group: self.group_of(i), epoch, databases: opened };
+        let event = Event::Promoted { group, epoch, databases: opened };
         self.answer_in_order(i, Worker::Copies, (MS, 20 * MS), event);
     }
 

@@ -2,13 +2,13 @@
 //! shell that hands the machine's actions to who carries them out ([`crate::copies`] where the disk has part in it).
 
 use crate::engine::{Commit, Ends, Engine, Ground, Mode, Sender, Trouble, read_file};
-use crate::world::{Frame, MS, Micros, What, World};
+use crate::world::{Frame, GROUPS, MS, Micros, What, World};
 use keel_base::env::sim::{SimClock, SimDisk, SimRandom, SplitMix, Tear};
 use keel_base::env::{Clock, Env};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
-    Action, ClusterOptions, CommandError, CommandId, Event, GroupDatabaseId, GroupRecord, Identity,
-    InstanceId, LogFacts, Msg, Node, PrimaryPlace, StoreRecord,
+    Action, ClusterOptions, CommandError, CommandId, Event, GroupDatabase, GroupDatabaseId, GroupId,
+    GroupRecord, Identity, InstanceId, LogFacts, Msg, Node, PrimaryPlace, StoreRecord,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -60,9 +60,13 @@ pub(crate) struct Instance {
     /// The databases in whose set the other side's group is.
     pub(crate) mirrored: BTreeSet<GroupDatabaseId>,
     /// GRANT CREATE ANY DATABASE was given.
-    pub(crate) allowed: bool,
+    pub(crate) allowed: Option<GroupId>,
     /// Copies that SET HADR OFF let go, and that are on its disk as they were.
     pub(crate) left: BTreeSet<GroupDatabaseId>,
+    /// Databases that stand alone on its disk.
+    pub(crate) alone: BTreeSet<GroupDatabaseId>,
+    /// Copies on its disk that were let go when their group was dropped.
+    pub(crate) let_go: BTreeSet<GroupDatabaseId>,
     /// Its disk was lost: what the record says it has it need not have.
     pub(crate) wiped: bool,
     /// A copy of its disk that somebody has put aside.
@@ -134,7 +138,14 @@ pub(crate) fn log_id(database: usize) -> u32 {
     77 + database as u32
 }
 
-pub(crate) const RECORD: &str = "/data/group/record";
+/// Where the record of a group is.
+pub(crate) fn record_path(group: GroupId) -> PathBuf {
+    match GROUPS.contains(&group) {
+        true => PathBuf::from("/data/group/record"),
+        false => PathBuf::from(format!("/data/group/record-{}", group.0)),
+    }
+}
+
 /// What copies hold is noted so often.
 const MARK_EVERY: Micros = 200 * MS;
 /// Room for the header at the front of a log's file.
@@ -183,8 +194,10 @@ impl Instance {
             epoch: Epoch(0),
             recorded: BTreeMap::new(),
             mirrored: BTreeSet::new(),
-            allowed: false,
+            allowed: None,
             left: BTreeSet::new(),
+            alone: BTreeSet::new(),
+            let_go: BTreeSet::new(),
             wiped: false,
             aside: None,
             alone_before: false,
@@ -245,15 +258,12 @@ impl Instance {
     }
 
     pub(crate) fn remember(&mut self, record: &GroupRecord) {
-        self.recorded = record
-            .config
-            .databases
-            .iter()
-            .map(|d| {
-                let members = d.synchronized.iter().filter_map(|r| record.config.instance_of(*r)).collect();
-                (d.id, members)
-            })
-            .collect();
+        let members = |d: &GroupDatabase| {
+            let members = d.synchronized.iter().filter_map(|r| record.config.instance_of(*r)).collect();
+            (d.id, members)
+        };
+        // One database is a member of one group, and none twice.
+        self.recorded.extend(record.config.databases.iter().map(members));
         let other = record.config.distributed.as_ref().and_then(|d| d.other()).map(|m| m.id);
         let mirrored =
             record.config.databases.iter().filter(|d| other.is_some_and(|o| d.synchronized.contains(&o)));
@@ -272,7 +282,9 @@ fn options() -> ClusterOptions {
 }
 
 fn place_of_primary(node: Option<&Node>) -> PrimaryPlace {
-    node.and_then(|n| n.primaries().next()).map_or(PrimaryPlace::Unknown, |(_, place)| place)
+    // A group of before may be there beside the one that is led, until this instance hears that it was taken out of it.
+    let mut places = node.into_iter().flat_map(Node::primaries).map(|(_, place)| place);
+    places.find(|place| *place != PrimaryPlace::Unknown).unwrap_or(PrimaryPlace::Unknown)
 }
 
 impl World {
@@ -292,7 +304,8 @@ impl World {
         instance.drained = false;
         instance.mail.clear();
         instance.place = PrimaryPlace::Unknown;
-        instance.allowed = false;
+        instance.allowed = None;
+        instance.recorded.clear();
         instance.expecting.clear();
         instance.connections.clear();
         instance.env = env_of(&instance.disk, &instance.clock, seed);
@@ -307,8 +320,11 @@ impl World {
             instance.node_instance = Some(node);
         }
         let ground = instance.ground();
-        let record =
-            read_file(env.disk.as_ref(), Path::new(RECORD)).and_then(|b| GroupRecord::decode(&b).ok());
+        let mut paths: Vec<PathBuf> = self.groups_made.iter().map(|group| record_path(*group)).collect();
+        paths.insert(0, record_path(GROUPS[0]));
+        let read = |path: &PathBuf| read_file(env.disk.as_ref(), path);
+        let records: Vec<GroupRecord> =
+            paths.iter().filter_map(read).filter_map(|b| GroupRecord::decode(&b).ok()).collect();
         let time = instance.time(now);
         instance.engines.clear();
         instance.left.clear();
@@ -316,10 +332,14 @@ impl World {
         let mut told = Vec::new();
         let mut broken = None;
         let mut opened = Vec::new();
-        if let Some(record) = &record {
+        for record in &records {
             instance.remember(record);
             for database in &record.config.databases {
                 let index = index_of(database.id);
+                let gone = record.config.dropped || record.local.gone;
+                if self.remade && (gone || self.database_ids[index] != database.id) {
+                    continue;
+                }
                 if record.local.databases.get(&database.id).is_some_and(|local| local.left) {
                     instance.left.insert(database.id);
                     continue;
@@ -342,7 +362,9 @@ impl World {
                 }
             }
         }
-        let records = record.into_iter().collect();
+        if let Err(error) = instance.open_alone(&self.database_ids) {
+            broken = Some(format!("instance {i}: {error}"));
+        }
         let store = read_file(env.disk.as_ref(), Path::new(STORE)).and_then(|b| StoreRecord::decode(&b).ok());
         let node = Node::new(instance.identity.clone(), records, store.as_ref(), seed, time);
         let node = node.with_options(options());
@@ -395,6 +417,8 @@ impl World {
         instance.disk = SimDisk::new();
         instance.recorded.clear();
         instance.marks.clear();
+        instance.alone.clear();
+        instance.let_go.clear();
         instance.held.clear();
         instance.alone_before = false;
         instance.wiped = true;
@@ -630,8 +654,8 @@ impl World {
                 self.instances[i].persisting_until = done;
                 self.at(i, done - self.now, What::PersistStore(revision, record.encode()));
             }
-            Action::ForgetStore => self.remove_small(i, STORE),
-            Action::Forget { .. } => self.forget(i),
+            Action::ForgetStore => self.remove_small(i, Path::new(STORE)),
+            Action::Forget { group } => self.forget(i, group),
             Action::Agree { database, lsn } => self.agree(i, database, lsn),
             Action::ApplyUpTo { database, lsn } => self.apply(i, database, lsn),
             Action::StartSending { peer, database, session, from, limit } => {
@@ -676,8 +700,10 @@ impl World {
                     engine.receiving = None;
                 }
             }
-            Action::Promote { epoch, databases, .. } => self.promote(i, epoch, &databases, true),
-            Action::PromoteDatabase { epoch, database, .. } => self.promote(i, epoch, &[database], false),
+            Action::Promote { group, epoch, databases } => self.promote(i, group, epoch, &databases, true),
+            Action::PromoteDatabase { group, epoch, database } => {
+                self.promote(i, group, epoch, &[database], false);
+            }
             Action::Demote { group, databases } => {
                 for database in databases {
                     if let Some(engine) = self.engine(i, database) {

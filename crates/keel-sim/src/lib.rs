@@ -27,15 +27,18 @@
 //! 9. Nothing depends on what the wall clock says: it jumps between 1970 and 2100, and the world is the same.
 //! 10. Of real databases: a transaction that a client has prepared and left is in doubt on every primary whose log has it, until that log
 //!     decides about it, once; over crashes, cuts, failovers, checkpoints and seeding. Its rows are there when it has committed, not before.
+//! 11. A group that was dropped does not come back, one that was made anew works, and all members show one configuration of it. A database
+//!     that is let go and goes on alone has everything that was acknowledged, and takes writes; of one that is let go RESTORING everywhere
+//!     somebody has it; a new group has all that its databases had.
 //!
 //! Of two groups and a distributed one over them, each on its side:
 //!
-//! 11. A commit that a client was told is done is in the log of every later source, on whichever side, when the role was given up before
+//! 12. A commit that a client was told is done is in the log of every later source, on whichever side, when the role was given up before
 //!     it was taken; and when it was taken by force, every one that the source's record then said the other side had.
-//! 12. What a forwarder acknowledges to the source, every member of its own set has hardened. Its side writes nothing itself: a place in
+//! 13. What a forwarder acknowledges to the source, every member of its own set has hardened. Its side writes nothing itself: a place in
 //!     an epoch holds one block on both. A forced taker's lost commits are those and no others that were never on its side.
-//! 13. Two sides write at once only after a force; the older is fenced when it hears of it, and its copies wait for RESUME.
-//! 14. After the faults have stopped both sides are of one mind and whole, and all logs of both are equal.
+//! 14. Two sides write at once only after a force; the older is fenced when it hears of it, and its copies wait for RESUME.
+//! 15. After the faults have stopped both sides are of one mind and whole, and all logs of both are equal.
 //!
 //! Worlds are of four kinds: those where operators decide (CLUSTER_TYPE = NONE), and clusters that heal themselves, with or
 //! without a witness, where machines die alone and together, hang, hear without being heard and the other way round, lose
@@ -44,7 +47,8 @@
 //! pairs of groups of either kind, synchronous and asynchronous, between which the way is cut or long and operators change
 //! the roles over, as planned and after disasters. In all kinds a disk may fail one operation: a process that cannot go on after that is started again; and
 //! copies of databases are taken out of their group (SET HADR OFF) and joined again. Modes, options, databases and the witness of a group are
-//! changed while it is in use, and a planned failover meets a second fault.
+//! changed while it is in use, and a planned failover meets a second fault. Groups are dropped and made anew under their name, on any instance and
+//! more than once; session time-outs and listeners change; new nodes come and old ones go for good; the disk of the logs is full, or that of everything else.
 //! The seeding of a real database may be broken off anywhere, and what is there gone on with, from whatever picture comes next.
 //!
 //! Disks of before come back, also where a quorum is forced on them: what was on them is there. One thing is more than is survived, and ends
@@ -59,8 +63,8 @@
 //!
 //! ## Not modelled
 //! Threads (each call on a database runs to its end; so does a checkpoint, but for a power cut in its midst), real sockets,
-//! bit rot, groups that are dropped and made anew, listeners, session time-outs that are changed. Of pairs: witnesses, members and databases that come and go, lost disks, forced quorums, and a distributed group that is dropped
-//! and made anew; connections between the sides are there whoever leads, where a server looks for the other's primary first.
+//! bit rot; groups that are dropped and made anew without a cluster, or where failovers or quorums are forced, or disks are lost or come back. Of pairs: witnesses, members and databases that come and go, lost disks, forced quorums, and a group, distributed or not, that is
+//! dropped and made anew; connections between the sides are there whoever leads, where a server looks for the other's primary first.
 
 mod background;
 mod care;
@@ -72,9 +76,11 @@ mod engine;
 mod instance;
 mod manager;
 mod numbers;
+mod options;
 mod pair;
 pub mod plan;
 mod real;
+mod remake;
 mod shrink;
 mod world;
 

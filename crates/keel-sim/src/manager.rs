@@ -4,7 +4,7 @@
 //! majority has shown its own; then it sends the others off line and tells them to follow. It is not always right: it does not know
 //! who is cut off, and plans give commands of their own.
 
-use crate::world::{GROUPS, MS, Micros, World};
+use crate::world::{MS, Micros, World};
 use keel_cluster::{Command, Replica, RoleStatus};
 
 /// Nobody is promoted before nobody has been primary for so long, nor again before that.
@@ -41,11 +41,12 @@ impl World {
         for i in (0..self.plan.instances).filter(|i| *i != primary) {
             match self.status(i).filter(|_| answers(self, &i)).map(|s| s.role) {
                 Some(RoleStatus::Secondary) if promoted => {
-                    self.order(i, Command::Offline { group: GROUPS[0] });
+                    let group = self.group_of(i);
+                    self.order(i, Command::Offline { group });
                 }
                 Some(RoleStatus::Resolving) if !promoted => {
                     self.probe("told to follow");
-                    self.order(i, Command::Follow { group: GROUPS[0] });
+                    self.order(i, Command::Follow { group: self.group_of(i) });
                 }
                 _ => {}
             }
@@ -57,7 +58,9 @@ impl World {
         let shown: Vec<_> = statuses
             .filter(|(_, s)| s.config.replica(s.me).is_some_and(Replica::is_synchronous))
             .map(|(i, s)| {
-                (s.durable.version, i, s.config.replicas.iter().filter(|r| r.is_synchronous()).count())
+                // Who has not joined has nothing to show.
+                let able = s.config.replicas.iter().filter(|r| r.is_synchronous() && r.joined());
+                (s.durable.version, i, able.count())
             })
             .collect();
         let Some((newest, _, members)) = shown.iter().max().copied() else { return };
@@ -68,6 +71,6 @@ impl World {
         self.manager.tries += 1;
         let i = able[self.manager.tries % able.len()];
         self.probe("promoted by the cluster manager");
-        self.order(i, Command::Failover { group: GROUPS[0] });
+        self.order(i, Command::Failover { group: self.group_of(i) });
     }
 }

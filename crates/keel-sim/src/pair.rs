@@ -53,8 +53,9 @@ impl World {
         if side == 0 { 0..first } else { first..self.plan.instances }
     }
 
+    /// The group that an instance has; the first of its side where it has none.
     pub(crate) fn group_of(&self, i: usize) -> GroupId {
-        GROUPS[self.side_of(i)]
+        self.status(i).map_or(GROUPS[self.side_of(i)], |status| status.config.id)
     }
 
     /// How much longer the way between two is for being on different sides.

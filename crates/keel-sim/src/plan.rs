@@ -6,6 +6,7 @@
 //!                          (`real` among them: whole databases; `cluster`, `witness`: a cluster that heals itself; `external`:
 //!                          a manager from outside says who leads)
 //! pair 2 synchronous       the last two instances are a second group, the forwarder's side of a distributed availability group
+//! late 1                   the last instance is a new one: not in the group before it is added
 //! walls 5                  wall clocks jump about, by this seed; 0 or no such line: they go as time does
 //! lossy 20                 control and data frames lost, doubled or late: so many in a thousand
 //! 1200 crash 0 5           at 1200 ms: the power of instance 0 goes; 5 chooses what its disk keeps
@@ -15,10 +16,11 @@
 //! What follows a line `---` is not read: the transcript of a rule is kept there.
 
 mod administer;
+mod change_more;
 mod grow_pair;
+mod text;
 
 use keel_base::env::sim::SplitMix;
-use std::fmt;
 
 /// One thing that is done to the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,10 @@ pub enum Op {
     Fail(usize, u64, u64),
     /// Its disk takes no more bytes.
     Full(usize),
+    /// The disk of its databases' logs takes no more bytes; that of everything else has room.
+    FullLog(usize),
+    /// The disk of everything but the logs takes no more bytes.
+    FullData(usize),
     /// Its disk has room again.
     Free(usize),
     /// Checkpoint of a database.
@@ -75,6 +81,10 @@ pub enum Op {
     Automatic(usize, u8),
     /// SEEDING_MODE of an instance's replica: AUTOMATIC (1) or MANUAL (0).
     Seeding(usize, u8),
+    /// SESSION_TIMEOUT of an instance's replica, in seconds.
+    Timeout(usize, u8),
+    /// The group has so many listeners from now on.
+    Listeners(u8),
     /// Its replica is removed from the group.
     Remove(usize),
     /// Its replica is added to the group again and joins.
@@ -83,6 +93,11 @@ pub enum Op {
     RemoveDatabase(usize),
     /// It is added again by the primary.
     AddDatabase(usize),
+    /// DROP AVAILABILITY GROUP on an instance; on whoever leads, when it is none of them.
+    Drop(usize),
+    /// CREATE AVAILABILITY GROUP of the same name on an instance, and JOIN on the others: with those databases whose bits are set and that are
+    /// there alone, or are restored or made for it.
+    Create(usize, u8),
     /// SET HADR OFF of a database on an instance.
     Leave(usize, usize),
     /// SET HADR AVAILABILITY GROUP of a database on an instance where that was given.
@@ -155,6 +170,8 @@ pub struct Plan {
     pub pair: Option<Pair>,
     /// One more instance that only votes.
     pub witness: bool,
+    /// So many of the instances, the last ones, are new: not in the group at first.
+    pub late: usize,
     /// Its databases are real ones.
     pub real: bool,
     /// Grows the latencies and everything else that is not an operation.
@@ -182,6 +199,7 @@ impl Plan {
             external: false,
             pair: None,
             witness: false,
+            late: 0,
             chances: dice.next(),
             lossy: [0, 0, 5, 50][dice.below(4) as usize],
             real: false,
@@ -210,6 +228,7 @@ impl Plan {
         plan.let_redo_lag();
         plan.take_copies_out();
         plan.administer();
+        plan.change_more();
         plan
     }
 
@@ -227,6 +246,7 @@ impl Plan {
             external: false,
             pair: None,
             witness: dice.below(if instances % 2 == 0 { 2 } else { 6 }) == 0,
+            late: 0,
             chances: dice.next(),
             lossy: [0, 0, 5, 50][dice.below(4) as usize],
             real: false,
@@ -255,6 +275,7 @@ impl Plan {
         plan.take_copies_out();
         plan.administer();
         plan.go_back();
+        plan.change_more();
         plan
     }
 
@@ -553,113 +574,6 @@ impl Plan {
         self.ops.sort_by_key(|(at, _)| *at);
         Plan { real: true, ..self }
     }
-
-    /// Reads a script.
-    ///
-    /// # Errors
-    /// Names the line that makes no sense.
-    pub fn parse(text: &str) -> Result<Plan, String> {
-        let mut plan = Plan {
-            instances: 3,
-            databases: 1,
-            force: false,
-            cluster: false,
-            external: false,
-            pair: None,
-            witness: false,
-            chances: 1,
-            lossy: 0,
-            real: false,
-            walls: 0,
-            ops: Vec::new(),
-        };
-        for line in text.lines().take_while(|l| *l != "---") {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            if !line.is_empty() {
-                plan.parse_line(line).ok_or_else(|| format!("not understood: {line}"))?;
-            }
-        }
-        plan.ops.sort_by_key(|(at, _)| *at);
-        Ok(plan)
-    }
-
-    fn parse_line(&mut self, line: &str) -> Option<()> {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let n = |at: usize| words.get(at).and_then(|w| w.parse::<u64>().ok());
-        let i = |at: usize| n(at).map(|v| v as usize);
-        match *words.first()? {
-            "world" => {
-                self.instances = i(1)?;
-                self.databases = i(2)?;
-                self.force = words.contains(&"force");
-                self.cluster = words.contains(&"cluster");
-                self.external = words.contains(&"external");
-                self.witness = words.contains(&"witness");
-                self.real = words.contains(&"real");
-                self.chances = words.last()?.parse().ok()?;
-            }
-            "lossy" => self.lossy = n(1)?,
-            "walls" => self.walls = n(1)?,
-            "pair" => self.pair = Some(Pair { second: i(1)?, synchronous: *words.get(2)? == "synchronous" }),
-            _ => {
-                let op = match *words.get(1)? {
-                    "write" => Op::Write(i(2)?, n(3)? as u32),
-                    "crash" => Op::Crash(i(2)?, n(3)?),
-                    "powercut" => Op::PowerCut(i(2)?, n(3)?, n(4)?),
-                    "restart" => Op::Restart(i(2)?),
-                    "cut" => Op::Cut(i(2)?, i(3)?),
-                    "heal" => Op::Heal(i(2)?, i(3)?),
-                    "reset" => Op::Reset(i(2)?, i(3)?),
-                    "lag" => Op::Lag(i(2)?, n(3)? as u8),
-                    "pause" => Op::Pause(i(2)?, n(3)?),
-                    "jump" => Op::Jump(i(2)?, n(3)?),
-                    "slow" => Op::Slow(i(2)?, n(3)?),
-                    "fail" => Op::Fail(i(2)?, n(3)?, n(4)?),
-                    "full" => Op::Full(i(2)?),
-                    "free" => Op::Free(i(2)?),
-                    "checkpoint" => Op::Checkpoint(i(2)?, i(3)?),
-                    "checkpointcut" => Op::CheckpointCut(i(2)?, i(3)?, n(4)?, n(5)?),
-                    "failover" => Op::Failover(i(2)?),
-                    "force" => Op::Force(i(2)?),
-                    "offline" => Op::Offline(i(2)?),
-                    "suspend" => Op::Suspend(i(2)?, i(3)?),
-                    "resume" => Op::Resume(i(2)?, i(3)?),
-                    "required" => Op::Required(n(2)? as u8),
-                    "mode" => Op::Mode(i(2)?, n(3)? as u8),
-                    "failovermode" => Op::Automatic(i(2)?, n(3)? as u8),
-                    "seedingmode" => Op::Seeding(i(2)?, n(3)? as u8),
-                    "remove" => Op::Remove(i(2)?),
-                    "add" => Op::Add(i(2)?),
-                    "removedatabase" => Op::RemoveDatabase(i(2)?),
-                    "adddatabase" => Op::AddDatabase(i(2)?),
-                    "leave" => Op::Leave(i(2)?, i(3)?),
-                    "join" => Op::Join(i(2)?, i(3)?),
-                    "isolate" => Op::Isolate(i(2)?, n(3)? as u8),
-                    "healall" => Op::HealAll,
-                    "crashall" => Op::CrashAll(n(2)?),
-                    "restartall" => Op::RestartAll(n(2)?, n(3)?),
-                    "wipe" => Op::Wipe(i(2)?),
-                    "keep" => Op::Keep(i(2)?),
-                    "old" => Op::Old(i(2)?),
-                    "damage" => Op::Damage(i(2)?, n(3)?),
-                    "forcequorum" => Op::ForceQuorum(i(2)?),
-                    "dismiss" => Op::Dismiss(i(2)?),
-                    "enlist" => Op::Enlist,
-                    "sick" => Op::Sick(i(2)?),
-                    "better" => Op::Better(i(2)?),
-                    "well" => Op::Well(i(2)?),
-                    "yield" => Op::Yield(i(2)?),
-                    "take" => Op::Take(i(2)?),
-                    "apart" => Op::Apart(n(2)? as u8),
-                    "far" => Op::Far(n(2)?),
-                    "pace" => Op::Pace(n(2)? as u8),
-                    _ => return None,
-                };
-                self.ops.push((n(0)?, op));
-            }
-        }
-        Some(())
-    }
 }
 
 /// How many kinds [`Plan::pick`] knows.
@@ -704,82 +618,3 @@ const CLUSTER_KINDS: [&str; 36] = [
     "suspend",
     "resume",
 ];
-
-impl fmt::Display for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Op::Write(d, n) => write!(f, "write {d} {n}"),
-            Op::Crash(i, s) => write!(f, "crash {i} {s}"),
-            Op::PowerCut(i, n, s) => write!(f, "powercut {i} {n} {s}"),
-            Op::Restart(i) => write!(f, "restart {i}"),
-            Op::Cut(i, j) => write!(f, "cut {i} {j}"),
-            Op::Heal(i, j) => write!(f, "heal {i} {j}"),
-            Op::Reset(i, j) => write!(f, "reset {i} {j}"),
-            Op::Lag(i, on) => write!(f, "lag {i} {on}"),
-            Op::Pause(i, ms) => write!(f, "pause {i} {ms}"),
-            Op::Jump(i, ms) => write!(f, "jump {i} {ms}"),
-            Op::Slow(i, ms) => write!(f, "slow {i} {ms}"),
-            Op::Fail(i, n, s) => write!(f, "fail {i} {n} {s}"),
-            Op::Full(i) => write!(f, "full {i}"),
-            Op::Free(i) => write!(f, "free {i}"),
-            Op::Checkpoint(i, d) => write!(f, "checkpoint {i} {d}"),
-            Op::CheckpointCut(i, d, n, s) => write!(f, "checkpointcut {i} {d} {n} {s}"),
-            Op::Failover(i) => write!(f, "failover {i}"),
-            Op::Force(i) => write!(f, "force {i}"),
-            Op::Offline(i) => write!(f, "offline {i}"),
-            Op::Suspend(i, d) => write!(f, "suspend {i} {d}"),
-            Op::Resume(i, d) => write!(f, "resume {i} {d}"),
-            Op::Required(n) => write!(f, "required {n}"),
-            Op::Mode(i, m) => write!(f, "mode {i} {m}"),
-            Op::Automatic(i, on) => write!(f, "failovermode {i} {on}"),
-            Op::Seeding(i, on) => write!(f, "seedingmode {i} {on}"),
-            Op::Remove(i) => write!(f, "remove {i}"),
-            Op::Add(i) => write!(f, "add {i}"),
-            Op::RemoveDatabase(d) => write!(f, "removedatabase {d}"),
-            Op::AddDatabase(d) => write!(f, "adddatabase {d}"),
-            Op::Leave(i, d) => write!(f, "leave {i} {d}"),
-            Op::Join(i, d) => write!(f, "join {i} {d}"),
-            Op::Isolate(i, ways) => write!(f, "isolate {i} {ways}"),
-            Op::HealAll => write!(f, "healall"),
-            Op::CrashAll(s) => write!(f, "crashall {s}"),
-            Op::RestartAll(ms, s) => write!(f, "restartall {ms} {s}"),
-            Op::Wipe(i) => write!(f, "wipe {i}"),
-            Op::Keep(i) => write!(f, "keep {i}"),
-            Op::Old(i) => write!(f, "old {i}"),
-            Op::Damage(i, n) => write!(f, "damage {i} {n}"),
-            Op::ForceQuorum(i) => write!(f, "forcequorum {i}"),
-            Op::Dismiss(i) => write!(f, "dismiss {i}"),
-            Op::Enlist => write!(f, "enlist"),
-            Op::Sick(i) => write!(f, "sick {i}"),
-            Op::Better(i) => write!(f, "better {i}"),
-            Op::Well(i) => write!(f, "well {i}"),
-            Op::Yield(side) => write!(f, "yield {side}"),
-            Op::Take(side) => write!(f, "take {side}"),
-            Op::Apart(ways) => write!(f, "apart {ways}"),
-            Op::Far(ms) => write!(f, "far {ms}"),
-            Op::Pace(pace) => write!(f, "pace {pace}"),
-        }
-    }
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = |on: bool, word: &'static str| if on { word } else { "" };
-        let (force, cluster) = (word(self.force, "force "), word(self.cluster, "cluster "));
-        let (witness, external) = (word(self.witness, "witness "), word(self.external, "external "));
-        let real = word(self.real, "real ");
-        let (instances, databases, chances) = (self.instances, self.databases, self.chances);
-        writeln!(f, "world {instances} {databases} {force}{cluster}{external}{witness}{real}{chances}")?;
-        if let Some(Pair { second, synchronous }) = self.pair {
-            writeln!(f, "pair {second} {}", if synchronous { "synchronous" } else { "asynchronous" })?;
-        }
-        if self.walls != 0 {
-            writeln!(f, "walls {}", self.walls)?;
-        }
-        writeln!(f, "lossy {}", self.lossy)?;
-        for (at, op) in &self.ops {
-            writeln!(f, "{at} {op}")?;
-        }
-        Ok(())
-    }
-}

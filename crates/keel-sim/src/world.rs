@@ -161,6 +161,14 @@ pub(crate) struct World {
     /// The turn of the roles between the sides, since when nobody has had them, and what operators made of it.
     pub(crate) vacancy: crate::pair::Vacancy,
     pub(crate) manager: crate::manager::Manager,
+    /// Groups that operators have made since, in order, whether that was refused or not.
+    pub(crate) groups_made: Vec<GroupId>,
+    /// A group was dropped or made by the plan.
+    pub(crate) remade: bool,
+    /// The operator has told somebody to lead, last.
+    pub(crate) told_to_lead: Option<CommandId>,
+    /// When the operator last looked after that.
+    pub(crate) cared: Micros,
 }
 
 /// The group of each side; most worlds have the first alone.
@@ -208,6 +216,10 @@ impl World {
             far: 0,
             vacancy: crate::pair::Vacancy::default(),
             manager: crate::manager::Manager::default(),
+            groups_made: Vec::new(),
+            remade: false,
+            told_to_lead: None,
+            cared: 0,
             plan,
         };
         world.begin();

@@ -10,7 +10,12 @@ use std::path::Path;
 const LENGTH: u64 = 6_000;
 
 /// What a thousand worlds must reach, or they prove little.
-const REACHED: [&str; 19] = [
+const REACHED: [&str; 24] = [
+    "group dropped",
+    "group made anew",
+    "written alone",
+    "session time-out changed",
+    "listeners changed",
     "copy left alone",
     "copy joined again",
     "ended by a failure of its disk",
@@ -49,7 +54,13 @@ const PAIRS_REACH: [&str; 12] = [
 ];
 
 /// What five hundred clusters must reach.
-const CLUSTERS_REACH: [&str; 32] = [
+const CLUSTERS_REACH: [&str; 38] = [
+    "group dropped",
+    "group made anew",
+    "written alone",
+    "let go, restoring",
+    "session time-out changed",
+    "listeners changed",
     "failover mode changed",
     "seeding mode changed",
     "database removed",

@@ -57,6 +57,9 @@ pub struct SimDisk {
     clock: Option<Arc<SimClock>>,
 }
 
+/// Some of the paths.
+type Which = fn(&Path) -> bool;
+
 #[derive(Default)]
 struct State {
     entries: BTreeMap<PathBuf, u64>,
@@ -67,7 +70,8 @@ struct State {
     counts: SimCounts,
     fail_at: Option<u64>,
     power_cut_at: Option<u64>,
-    full_at: Option<u64>,
+    /// So many bytes may be in the files of these paths.
+    full_at: Option<(u64, Which)>,
     latency: Duration,
 }
 
@@ -161,15 +165,19 @@ impl State {
         self.nodes.entry(id).or_default()
     }
 
-    fn used(&self) -> u64 {
-        self.entries.values().filter_map(|id| self.nodes.get(id)).map(|n| n.seen.len() as u64).sum()
+    fn used(&self, of: Which) -> u64 {
+        let ids = self.entries.iter().filter(|(path, _)| of(path)).map(|(_, id)| id);
+        ids.filter_map(|id| self.nodes.get(id)).map(|n| n.seen.len() as u64).sum()
     }
 
     fn room_for(&self, id: u64, len: usize) -> io::Result<()> {
-        let Some(full_at) = self.full_at else { return Ok(()) };
+        let Some((full_at, of)) = self.full_at else { return Ok(()) };
+        if !self.entries.iter().any(|(path, entry)| *entry == id && of(path)) {
+            return Ok(());
+        }
         let have = self.nodes.get(&id).map_or(0, |n| n.seen.len());
         let growth = len.saturating_sub(have) as u64;
-        if growth > 0 && self.used() + growth > full_at {
+        if growth > 0 && self.used(of) + growth > full_at {
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
         Ok(())
@@ -280,12 +288,18 @@ impl SimDisk {
 
     /// Lets files grow to `bytes` in total, not further.
     pub fn set_capacity(&self, bytes: u64) {
-        self.state.lock().full_at = Some(bytes);
+        self.state.lock().full_at = Some((bytes, |_| true));
+    }
+
+    /// Lets the files of these paths, which are on a disk of their own, grow no more; others have room.
+    pub fn fill(&self, of: Which) {
+        let mut state = self.state.lock();
+        state.full_at = Some((state.used(of), of));
     }
 
     /// Bytes in all files.
     pub fn used(&self) -> u64 {
-        self.state.lock().used()
+        self.state.lock().used(|_| true)
     }
 
     /// What was asked so far.

@@ -7,7 +7,21 @@ use crate::event::{CommandError, ExpectedSession};
 use crate::group::Group;
 use crate::ids::{CommandId, GroupId, InstanceId};
 use crate::message::Msg;
-use crate::timing::JOIN_WAIT_MAX;
+use crate::timing::{JOIN_WAIT_MAX, OFFER_LASTS};
+use std::time::Duration;
+
+/// A group whose primary wants this instance. It is said again with every heartbeat, until it is taken up or the group is no more.
+pub(super) struct Offer {
+    peer: InstanceId,
+    pub(super) config: GroupConfig,
+    at: Duration,
+}
+
+impl Offer {
+    fn is_named(&self, name: &str) -> bool {
+        self.config.name.eq_ignore_ascii_case(name)
+    }
+}
 
 impl Node {
     pub(super) fn invited(&mut self, peer: InstanceId, config: GroupConfig, out: &mut Vec<Action>) {
@@ -32,7 +46,7 @@ impl Node {
         if asked {
             out.push(Action::Send { peer, msg: Msg::Join { group: config.id, replica: mine.id } });
         }
-        self.offers.insert(config.id, (peer, config));
+        self.offers.insert(config.id, Offer { peer, config, at: self.now });
     }
 
     /// Whether to enter a mirroring session that was offered: as its mirror if the session is expected, as its witness always. An
@@ -97,8 +111,9 @@ impl Node {
             }
             waiting
         });
+        self.offers.retain(|_, offer| now.saturating_sub(offer.at) < OFFER_LASTS);
         // An answer may have been lost: ask again.
-        for (group, (peer, config)) in &self.offers {
+        for (group, Offer { peer, config, .. }) in &self.offers {
             let asked = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
             if let Some(mine) = config.replica_named(&self.me.server_name).filter(|_| asked) {
                 out.push(Action::Send { peer: *peer, msg: Msg::Join { group: *group, replica: mine.id } });
@@ -106,6 +121,8 @@ impl Node {
         }
     }
 
+    /// JOIN takes the group of that name that this instance has, or else the one that is offered. One that was dropped here alone it takes
+    /// at once where a cluster keeps the name for it; elsewhere when somebody shows that he has it still ([`Node::takes_back`]).
     pub(super) fn join(
         &mut self,
         id: CommandId,
@@ -113,31 +130,43 @@ impl Node {
         cluster_type: Option<ClusterType>,
         out: &mut Vec<Action>,
     ) {
-        let member =
-            self.groups.iter().find(|(_, g)| g.config.name.eq_ignore_ascii_case(&name) && !g.config.dropped);
-        if let Some((group, _)) = member {
-            let group = *group;
+        let offered = self.offers.values().find(|offer| offer.is_named(&name));
+        let named = self.groups.values().filter(|g| g.config.name.eq_ignore_ascii_case(&name));
+        let is_meant = |g: &&Group| g.exists() || offered.is_none() && g.is_dropped_here() && g.clustered();
+        let meant = named.filter(is_meant).max_by_key(|g| g.exists());
+        if let Some(group) = meant.map(|g| g.config.id) {
             self.for_group(group, out, |g, cx| g.rejoin(cx, id));
             return;
         }
-        let offered = self.offers.iter().find(|(_, (_, c))| c.name.eq_ignore_ascii_case(&name));
-        if let Some((_, (peer, config))) = offered
-            && config.options.cluster_type.is_by_vote()
-            && self.peers.get(peer).is_some_and(|p| self.cluster.is_stranger(p))
-        {
-            out.push(Action::Reply { command: id, result: Err(CommandError::OtherCluster) });
-            return;
-        }
-        if let Some((group, (peer, config))) = offered
-            && let Some(mine) = config.replica_named(&self.me.server_name)
-        {
-            if cluster_type.is_some_and(|wanted| wanted != config.options.cluster_type) {
-                out.push(Action::Reply { command: id, result: Err(CommandError::ClusterTypeMismatch) });
+        if let Some(Offer { peer, config, .. }) = offered {
+            let mine = config.replica_named(&self.me.server_name);
+            let by_vote = config.options.cluster_type.is_by_vote();
+            let refused = if by_vote && self.peers.get(peer).is_some_and(|p| self.cluster.is_stranger(p)) {
+                Some(CommandError::OtherCluster)
+            } else if cluster_type.is_some_and(|wanted| wanted != config.options.cluster_type) {
+                Some(CommandError::ClusterTypeMismatch)
+            } else {
+                None
+            };
+            if let Some(error) = refused {
+                out.push(Action::Reply { command: id, result: Err(error) });
                 return;
             }
-            out.push(Action::Send { peer: *peer, msg: Msg::Join { group: *group, replica: mine.id } });
+            let ask = mine.map(|mine| Msg::Join { group: config.id, replica: mine.id });
+            out.extend(ask.map(|msg| Action::Send { peer: *peer, msg }));
         }
         self.joins.push(PendingJoin { name, cluster_type, command: id, deadline: self.now + JOIN_WAIT_MAX });
+    }
+
+    /// A member speaks of a group that was dropped here alone, which JOIN waits for: it is taken back, unless another of its name is offered.
+    pub(super) fn takes_back(&mut self, group: GroupId, out: &mut Vec<Action>) {
+        let Some(g) = self.groups.get(&group).filter(|g| g.is_dropped_here()) else { return };
+        let name = &g.config.name;
+        let asked = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(name));
+        if asked && !self.offers.values().any(|offer| offer.is_named(name)) {
+            self.for_group(group, out, Group::come_back);
+            self.answer_joins(group, out);
+        }
     }
 
     /// Answers those who wait for a group that turns out to be of another type than they said.

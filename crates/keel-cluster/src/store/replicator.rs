@@ -242,7 +242,7 @@ impl Replicator {
         let base = Snapshot::parse_from_bytes(&record.snapshot).ok()?;
         let entries: Option<Vec<Entry>> =
             record.entries.iter().map(|e| Entry::parse_from_bytes(e).ok()).collect();
-        let contents = if base.data.is_empty() { None } else { Some(decode(&base.data)?) };
+        let contents: Option<Contents> = if base.data.is_empty() { None } else { Some(decode(&base.data)?) };
         let shelf = Shelf { hard, fresh: base.clone(), base, changing: false, entries: entries? };
         let consistent = shelf.hard.commit >= shelf.first() - 1 && shelf.hard.commit <= shelf.last();
         if !consistent {
@@ -250,6 +250,8 @@ impl Replicator {
         }
         let (cluster, generation) = (record.cluster, record.generation);
         let mut made = Replicator::around(shelf, cluster, generation, record.raft, revision);
+        // What is folded into the snapshot is not applied again, and a record may be older than it, or not there.
+        made.output.groups = contents.iter().flat_map(|contents| contents.groups.keys().copied()).collect();
         made.contents = contents;
         made.kept_term = made.node.store().hard.term;
         made.kept = true;

@@ -69,6 +69,21 @@ fn who_has_lost_his_record_gets_it_back_as_the_cluster_has_it() {
     }
 }
 
+/// What the store has folded into its snapshot is not applied again when it starts.
+#[test]
+fn a_group_without_a_record_is_there_after_a_start_however_long_ago_it_was_agreed_on() {
+    let mut pair = automatic_pair();
+    let options = pair.status(0).config.options.clone();
+    for n in 0..70u8 {
+        let options = GroupOptions { required_synchronized_secondaries: 1 - n % 2, ..options.clone() };
+        pair.command(0, 50, Command::SetOptions { group: GROUP, options: Box::new(options) });
+        pair.pass(1);
+    }
+    pair.cut = true;
+    lose_record(&mut pair);
+    assert_eq!(pair.nodes[1].status().len(), 1);
+}
+
 #[test]
 fn a_forced_quorum_does_not_bring_a_group_back_that_is_known_to_be_dropped() {
     let mut pair = automatic_pair();

@@ -43,7 +43,8 @@ impl Replication {
         match command {
             HadrCommand::CreateGroup(spec) => self.create_group(&spec),
             HadrCommand::DropGroup { group } => {
-                let id = self.config(&group)?.id;
+                let dropped_here = |error| self.groups.dropped_here(&group).ok_or(error);
+                let id = self.config(&group).map(|config| config.id).or_else(dropped_here)?;
                 self.give(Command::DropGroup { group: id }, About::group(&group))
             }
             HadrCommand::AlterGroup { group, change } => self.alter_group(&group, change),
@@ -315,6 +316,7 @@ fn refusal(failure: &CommandFailure, about: About<'_>) -> Box<SqlError> {
     };
     match refused {
         CommandError::NoSuchGroup => errors::no_group(group),
+        CommandError::DropIncomplete => errors::drop_incomplete(group),
         CommandError::GroupExists => errors::group_exists(group),
         CommandError::NotPrimary if !database.is_empty() => errors::database_primary_only(database),
         CommandError::NotPrimary => errors::not_primary(group),

@@ -63,6 +63,7 @@ impl Plan {
             external: false,
             pair: Some(Pair { second, synchronous: dice.below(3) != 0 }),
             witness: false,
+            late: 0,
             chances: dice.next(),
             lossy: [0, 0, 5, 50][dice.below(4) as usize],
             real: false,

@@ -39,6 +39,8 @@ error_functions! {
     not_in_master() = 35208, 16, 1, "Availability-group DDL operations are permitted only when you are using the master database. Run the USE master command, and retry your availability-group DDL command.";
     /// No such group here.
     no_group(group) = 15151, 16, 1, "Cannot find the availability group '{group}', because it does not exist or you do not have permission.";
+    /// The cluster has the group still.
+    drop_incomplete(group) = 41108, 16, 1, "An error occurred while removing availability group '{group}'. The DROP AVAILABILITY GROUP command removed the availability group configuration from the local metadata. However, the attempt to remove this configuration from the cluster failed because no majority of its votes is heard. To remove the availability group configuration from the cluster, re-execute the command.";
     /// What was asked for may still happen.
     unanswered(group) = 41149, 16, 1, "Operation on availability group '{group}' was cancelled or timed out. It may still complete; check the state of the group.";
     /// No such group here, to whoever joins.

@@ -100,7 +100,8 @@ impl Runner<'_> {
                 }
             }
             Action::Drop => {
-                let group = check::member(&state, name)?.spec.name.clone();
+                // One that was dropped here alone is not shown, and may be dropped again.
+                let group = state.group(name).map_or_else(|| name.to_owned(), |g| g.spec.name.clone());
                 self.ask(&*hadr, HadrCommand::DropGroup { group })
             }
             action => match self.group_change(&state, name, action)? {

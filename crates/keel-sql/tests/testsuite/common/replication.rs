@@ -434,7 +434,7 @@ impl Hadr for Fake {
         match command {
             HadrCommand::CreateGroup(spec) => inner.create(&self.server, *spec),
             HadrCommand::DropGroup { group } => {
-                let at = find(&inner, &group).expect("was checked");
+                let at = find(&inner, &group).ok_or_else(|| errors::no_group(&group))?;
                 inner.state.groups.remove(at);
             }
             HadrCommand::AlterGroup { group, change } => match find(&inner, &group) {
