@@ -204,6 +204,7 @@ impl BulkInserter {
             target.checks.clear();
             target.parents.clear();
         }
+        target.parents.iter().for_each(|parent| parent.announce(scope));
         let given = |i: usize| {
             let c = &table.columns[i];
             let generated = table.period_part(i).is_some();
