@@ -29,15 +29,15 @@ pub(super) fn make(session: &mut dyn Connection) -> Result<()> {
             "CREATE FUNCTION dbo.off_by() RETURNS int AS BEGIN DECLARE @off int; SELECT @off = {off}; RETURN @off END"
         ),
         format!(
-            "CREATE FUNCTION dbo.off_rows() RETURNS @r TABLE (off int) AS BEGIN INSERT @r SELECT {off}; RETURN END"
+            "CREATE FUNCTION dbo.off_rows() RETURNS @r TABLE (missing int) AS BEGIN INSERT @r SELECT {off}; RETURN END"
         ),
         format!(
-            "CREATE FUNCTION dbo.off_inline() RETURNS TABLE AS RETURN SELECT {off} AS off, dbo.off_by() AS again"
+            "CREATE FUNCTION dbo.off_inline() RETURNS TABLE AS RETURN SELECT {off} AS missing, dbo.off_by() AS again"
         ),
         format!("CREATE PROCEDURE dbo.tell_off AS SELECT {off}"),
-        "CREATE TABLE dbo.asked (id int NOT NULL IDENTITY PRIMARY KEY, off int NULL)".into(),
+        "CREATE TABLE dbo.asked (id int NOT NULL IDENTITY PRIMARY KEY, missing int NULL)".into(),
         format!(
-            "CREATE TRIGGER dbo.answer ON dbo.asked AFTER INSERT AS UPDATE a SET off = ABS({off}) + ABS(dbo.off_by()) FROM dbo.asked a JOIN inserted i ON \
+            "CREATE TRIGGER dbo.answer ON dbo.asked AFTER INSERT AS UPDATE a SET missing = ABS({off}) + ABS(dbo.off_by()) FROM dbo.asked a JOIN inserted i ON \
              i.id = a.id"
         ),
         format!("CREATE DATABASE {BESIDE}"),
@@ -71,10 +71,10 @@ fn ways() -> Vec<(&'static str, String)> {
         ("a query", format!("SELECT {own}")),
         ("a scalar function", "SELECT dbo.off_by()".into()),
         ("a function by SET", "DECLARE @off int; SET @off = dbo.off_by(); SELECT @off".into()),
-        ("a table function", "SELECT off FROM dbo.off_rows()".into()),
-        ("an inline function", "SELECT ABS(off) + ABS(again) FROM dbo.off_inline()".into()),
+        ("a table function", "SELECT missing FROM dbo.off_rows()".into()),
+        ("an inline function", "SELECT ABS(missing) + ABS(again) FROM dbo.off_inline()".into()),
         ("a condition", format!("IF {own} = 0 SELECT 0 ELSE SELECT 1")),
-        ("INSERT EXEC", "DECLARE @t TABLE (off int); INSERT @t EXEC dbo.tell_off; SELECT off FROM @t".into()),
+        ("INSERT EXEC", "DECLARE @t TABLE (missing int); INSERT @t EXEC dbo.tell_off; SELECT missing FROM @t".into()),
         (
             "SELECT INTO",
             format!(
@@ -83,7 +83,7 @@ fn ways() -> Vec<(&'static str, String)> {
         ),
         (
             "a trigger",
-            "INSERT dbo.asked DEFAULT VALUES; DECLARE @id int = SCOPE_IDENTITY(); SELECT off FROM dbo.asked WHERE id = @id; DELETE dbo.asked WHERE id = @id"
+            "INSERT dbo.asked DEFAULT VALUES; DECLARE @id int = SCOPE_IDENTITY(); SELECT missing FROM dbo.asked WHERE id = @id; DELETE dbo.asked WHERE id = @id"
                 .into(),
         ),
         ("a static cursor", opened("STATIC")),
