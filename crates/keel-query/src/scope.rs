@@ -376,6 +376,16 @@ pub trait BindScope {
         let _ = index;
         None
     }
+    /// What a scalar variable has while the statement is compiled: a parameter's value, or with `any` that of a local variable too. `None` where
+    /// it has none, or where plans are not to be made for values of parameters.
+    fn variable_value(&self, index: usize, any: bool) -> Option<Value> {
+        let _ = (index, any);
+        None
+    }
+    /// The time, for estimates.
+    fn now(&self) -> crate::expr::fold::Now {
+        crate::expr::fold::Now::default()
+    }
     /// A table variable; `name` has its `@`.
     fn table_variable(&self, name: &str) -> Option<Arc<TableDef>>;
     /// What a parameter of the table type `wanted` gets for a table variable: a number by which

@@ -161,6 +161,23 @@ impl ColumnStatistics {
         Some((below as f64 / self.bounds.len() as f64).clamp(0.0, 1.0))
     }
 
+    /// Fraction of rows with texts that begin with this one.
+    #[must_use]
+    pub fn fraction_beginning(&self, prefix: &str) -> Option<f64> {
+        if self.bounds.len() < 2 {
+            return None;
+        }
+        let (length, prefix) = (prefix.chars().count(), Value::Str(prefix.into()));
+        let begins = |bound: &&Value| {
+            let Value::Str(text) = bound else { return false };
+            let end = text.char_indices().nth(length).map_or(text.len(), |(at, _)| at);
+            order(&Value::Str(text[..end].into()), &prefix, self.collation).is_eq()
+        };
+        let found = self.bounds.iter().filter(begins).count();
+        // Between two bounds there may be half a bucket of them.
+        Some((found as f64).max(0.5) / self.bounds.len() as f64 * (1.0 - self.null_fraction))
+    }
+
     /// Fraction of rows with a value: what the sample says of one that it has often, and for all others what is left, evenly.
     /// `None` without a histogram.
     #[must_use]
@@ -258,6 +275,8 @@ struct Entry {
     changes: Changes,
     counted: Duration,
     shape: u64,
+    /// Somebody is taking a new one: meanwhile this is good enough.
+    sampling: bool,
 }
 
 /// A number that changes with the columns, keys and statistics of a table.
@@ -299,13 +318,15 @@ impl StatisticsCache {
         let shape = shape(table);
         let mut old = None;
         {
-            let tables = self.tables.lock();
-            if let Some(e) = tables.get(&key).filter(|e| e.shape == shape) {
+            let mut tables = self.tables.lock();
+            if let Some(e) = tables.get_mut(&key).filter(|e| e.shape == shape) {
                 let changed = leading_columns(table).map(|c| changes.since(&e.changes, c)).max().unwrap_or(0);
                 let is_current = (changed as f64) < update_threshold(e.statistics.rows);
-                if !automatic || (is_current && now.saturating_sub(e.counted) < RECOUNT_AFTER) {
+                let is_recent = is_current && now.saturating_sub(e.counted) < RECOUNT_AFTER;
+                if !automatic || is_recent || e.sampling {
                     return e.statistics.clone();
                 }
+                e.sampling = true;
                 old = is_current.then(|| (e.statistics.clone(), e.changes.clone(), changed as f64));
             }
         }
@@ -315,7 +336,7 @@ impl StatisticsCache {
             Some((s, then, changed)) if beyond(&s, changed) <= s.rows * RESAMPLE_AT + 100.0 => (s, then),
             _ => (Arc::new(sample(db, table, count, SAMPLE_ROWS)), changes),
         };
-        let entry = Entry { statistics: statistics.clone(), changes, counted: now, shape };
+        let entry = Entry { statistics: statistics.clone(), changes, counted: now, shape, sampling: false };
         self.tables.lock().insert(key, entry);
         statistics
     }
@@ -342,6 +363,7 @@ impl StatisticsCache {
             changes,
             counted: db.instance().env().clock.now(),
             shape: shape(table),
+            sampling: false,
         };
         self.tables.lock().insert((db.id(), table.clustered().tree), entry);
     }
@@ -456,7 +478,8 @@ fn read_sample(
     columns: &mut [Sampled],
     runs: &mut Vec<usize>,
 ) -> Result<usize, keel_node::TxnError> {
-    let mut txn = db.begin(Isolation::ReadCommitted);
+    // Changes are counted before they are committed, so rows are looked at as they are; the session may be about to read its own.
+    let mut txn = db.begin(Isolation::ReadUncommitted);
     let view = txn.statement_snapshot();
     let tree = table.clustered().tree;
     let end =

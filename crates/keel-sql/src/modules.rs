@@ -61,12 +61,21 @@ pub fn program(info: &Info, entry: &Arc<DatabaseEntry>, module: &Arc<ModuleDef>)
     if let Some(program) = info.engine.programs.module(entry.id, module, encryption) {
         return Ok(program);
     }
-    let program = Arc::new(deduce::settled(info, lower(info, entry.id, module)?));
+    let program = program_anew(info, entry, module)?;
     // What a schema collection holds may be more next time.
-    if !names_schemas(&program) && !deduce::is_under_way() {
+    if !program.recompile && !names_schemas(&program) && !deduce::is_under_way() {
         info.engine.programs.keep_module(entry.id, module, encryption, Arc::clone(&program));
     }
     Ok(program)
+}
+
+/// The same for one call: nothing of it has been compiled yet, and nothing is kept.
+pub fn program_anew(
+    info: &Info,
+    entry: &Arc<DatabaseEntry>,
+    module: &Arc<ModuleDef>,
+) -> Result<Arc<Program>> {
+    Ok(Arc::new(deduce::settled(info, lower(info, entry.id, module)?)))
 }
 
 fn names_schemas(program: &Program) -> bool {
@@ -132,6 +141,7 @@ pub fn lower(info: &Info, database: DatabaseId, module: &ModuleDef) -> Result<Pr
     };
     let mut program = lower_module(identity, text, &shape, options, &scope)?;
     program.execute_as = module.execute_as;
+    program.recompile = matches!(&statement.kind, StatementKind::CreateProcedure(p) if p.options.recompile);
     program.null_on_null_input = match &statement.kind {
         StatementKind::CreateFunction(f) => f.options.returns_null_on_null_input,
         _ => false,

@@ -1,5 +1,5 @@
 //! ALTER DATABASE SCOPED CONFIGURATION: settings of one database that SQL Server keeps beside those of ALTER DATABASE SET, as
-//! `sys.database_scoped_configurations` lists them. Numbers, names and defaults are SQL Server 2022's. MAXDOP and CLEAR PROCEDURE_CACHE act;
+//! `sys.database_scoped_configurations` lists them. Numbers, names and defaults are SQL Server 2022's. MAXDOP, PARAMETER_SNIFFING and CLEAR PROCEDURE_CACHE act;
 //! the others direct an optimizer or caches that are not here, and are checked, remembered and shown.
 
 use crate::catalog::DatabaseSettings;
@@ -81,6 +81,8 @@ impl ScopedValue {
 
 /// The name of the one that acts.
 pub(crate) const MAX_DOP: &str = "MAXDOP";
+/// Its name.
+const SNIFFING: &str = "PARAMETER_SNIFFING";
 
 const ELEVATE: Domain = Domain::Words(&["OFF", "WHEN_SUPPORTED", "FAIL_UNSUPPORTED"]);
 const OFF: Value<'static> = Value::Text("OFF");
@@ -185,7 +187,8 @@ pub(crate) fn set(
     let known = CONFIGURATIONS.iter().find(|c| c.name == option.name && (c.of_copies || !for_secondary));
     let known = known.ok_or_else(|| near(&option.name))?;
     let value = known.value(option, for_secondary)?;
-    let idle = known.name != MAX_DOP && value.as_ref().is_some_and(|v| v.shown() != known.default);
+    let acts = [MAX_DOP, SNIFFING].contains(&known.name);
+    let idle = !acts && value.as_ref().is_some_and(|v| v.shown() != known.default);
     let kept = settings.scoped.entry(known.name.to_owned()).or_default();
     *if for_secondary { &mut kept.secondary } else { &mut kept.primary } = value;
     if kept.secondary.is_none() && kept.primary.as_ref().is_none_or(|v| v.shown() == known.default) {
@@ -201,6 +204,13 @@ pub(crate) fn max_dop(settings: &DatabaseSettings, copy: bool) -> Option<u16> {
         ScopedValue::Number(n) => u16::try_from(*n).ok(),
         ScopedValue::Switch(_) | ScopedValue::Text(_) => None,
     }
+}
+
+/// PARAMETER_SNIFFING of a database, or of its copies.
+pub(crate) fn sniffs_parameters(settings: &DatabaseSettings, copy: bool) -> bool {
+    let Some(set) = settings.scoped.get(SNIFFING) else { return true };
+    let own = set.secondary.as_ref().filter(|_| copy).or(set.primary.as_ref());
+    !matches!(own, Some(ScopedValue::Switch(false)))
 }
 
 fn near(word: &str) -> Box<SqlError> {

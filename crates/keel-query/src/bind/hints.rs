@@ -4,10 +4,13 @@
 //! for them: ways to join and the order of joins in [`crate::plan::cluster`] and for outer and semi joins, ways to group where groups
 //! and distinct rows are made, the number of rows wanted first at the top of the plan.
 
+use super::expr::{Clause, ExprCx};
 use super::rel::{Hints, JoinMethod};
 use super::{ArcTable, Binder, same_name};
 use crate::errors::{self, Result};
+use crate::expr::fold;
 use keel_parser::ast;
+use keel_types::Value;
 use smol_str::SmolStr;
 
 /// What OPTION asks of the plan.
@@ -23,6 +26,12 @@ pub struct Asked {
     pub fast: Option<f64>,
     /// DISABLE_OPTIMIZER_ROWGOAL: that few rows are wanted makes no difference.
     pub no_row_goal: bool,
+    /// RECOMPILE: the plan is made for one execution.
+    pub recompile: bool,
+    /// OPTIMIZE FOR UNKNOWN, DISABLE_PARAMETER_SNIFFING: the plan is made for no values in particular.
+    pub unknown: bool,
+    /// OPTIMIZE FOR: variables, and the values that the plan is made for; `None` for none in particular.
+    pub assumed: Vec<(usize, Option<Value>)>,
     /// TABLE HINT: hints of the tables that have these names in the statement, and whether one was found.
     tables: Vec<(String, Vec<ast::TableHint>, bool)>,
 }
@@ -36,7 +45,8 @@ pub enum Grouping {
     Order,
 }
 
-/// Names that `USE HINT` takes and `sys.dm_exec_valid_use_hints` lists, those of SQL Server 2022. Of these DISABLE_OPTIMIZER_ROWGOAL acts.
+/// Names that `USE HINT` takes and `sys.dm_exec_valid_use_hints` lists, those of SQL Server 2022. Of these DISABLE_OPTIMIZER_ROWGOAL and DISABLE_PARAMETER_SNIFFING
+/// act.
 pub const USE_HINTS: [&str; 31] = [
     "ASSUME_FULL_INDEPENDENCE_FOR_FILTER_ESTIMATES",
     "ASSUME_JOIN_PREDICATE_DEPENDS_ON_FILTERS",
@@ -75,6 +85,8 @@ pub const USE_HINTS: [&str; 31] = [
 const PARALLEL_PREFERENCE: &str = "ENABLE_PARALLEL_PLAN_PREFERENCE";
 /// Nothing is planned for few rows.
 const NO_ROW_GOAL: &str = "DISABLE_OPTIMIZER_ROWGOAL";
+/// Nothing is planned for the values of parameters.
+const NO_SNIFFING: &str = "DISABLE_PARAMETER_SNIFFING";
 
 impl Binder<'_> {
     /// Takes over the hints of OPTION.
@@ -96,6 +108,9 @@ impl Binder<'_> {
                 H::ForceOrder => self.asked.force_order = true,
                 H::HashGroup => self.asked.grouping = Some(Grouping::Hash),
                 H::OrderGroup => self.asked.grouping = Some(Grouping::Order),
+                H::Recompile => self.asked.recompile = true,
+                H::OptimizeForUnknown => self.asked.unknown = true,
+                H::OptimizeFor(variables) => self.optimize_for(variables)?,
                 H::Fast(n) => self.asked.fast = (*n > 0).then_some(*n as f64),
                 H::TableHint(name, hints) => {
                     self.asked.tables.push((name.name.as_str().to_owned(), hints.clone(), false));
@@ -117,6 +132,24 @@ impl Binder<'_> {
             }
             self.prefers_parallel |= is(&PARALLEL_PREFERENCE);
             self.asked.no_row_goal |= is(&NO_ROW_GOAL);
+            self.asked.unknown |= is(&NO_SNIFFING);
+        }
+        Ok(())
+    }
+
+    fn optimize_for(&mut self, variables: &[(ast::Variable, Option<ast::Expr>)]) -> Result<()> {
+        for (variable, value) in variables {
+            let info = self.scope.variable(&variable.name);
+            let info = info.ok_or_else(|| errors::undeclared_variable(&variable.name))?;
+            let value = match value {
+                Some(value) => {
+                    let nowhere = super::Scope::default();
+                    let bound = self.value(value, &mut ExprCx::new(&nowhere, Clause::Other))?;
+                    fold::constant(&super::merge_types::assign_to(bound, info.ty)?)
+                }
+                None => None,
+            };
+            self.asked.assumed.push((info.index, value));
         }
         Ok(())
     }

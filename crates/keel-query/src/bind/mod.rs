@@ -46,6 +46,7 @@ use keel_base::DatabaseId;
 use keel_parser::ast;
 use keel_types::{Collation, SqlType, Value};
 use rel::SlotInfo;
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -193,6 +194,10 @@ pub struct Binder<'a> {
     pub max_recursion: u32,
     /// What else OPTION asks of the plan.
     pub(crate) asked: Asked,
+    /// The statement assigns variables while it runs.
+    pub(crate) assigns_variables: bool,
+    /// Values of variables that the plan is made for.
+    planned_for: RefCell<Vec<(usize, Value)>>,
     /// What the plan is made by, and what has been decided about it.
     pub(crate) steering: Steering,
     /// Indexed views are read by their tables, unless NOEXPAND says otherwise: EXPAND VIEWS, and where a view may be what
@@ -284,6 +289,8 @@ impl<'a> Binder<'a> {
             databases: Vec::new(),
             max_recursion: 100,
             asked: Asked::default(),
+            assigns_variables: false,
+            planned_for: RefCell::default(),
             steering: Steering::default(),
             expands_views: false,
             max_degree: None,
@@ -320,6 +327,21 @@ impl<'a> Binder<'a> {
     /// A binder of a statement whose plan is made by the directions that its scope has, if it has some.
     pub(crate) fn directed(scope: &'a dyn BindScope) -> Binder<'a> {
         Binder { steering: Steering::by(scope.directions()), ..Binder::new(scope) }
+    }
+
+    /// The plan depends on this value of a variable.
+    pub(crate) fn note_value(&self, variable: usize, value: &Value) {
+        let mut known = self.planned_for.borrow_mut();
+        if !known.iter().any(|(v, _)| *v == variable) {
+            known.push((variable, value.clone()));
+        }
+    }
+
+    /// Values of variables that the plan is made for, by the variables' indexes.
+    pub(crate) fn planned_for(&self) -> Vec<(usize, Value)> {
+        let mut known = self.planned_for.borrow().clone();
+        known.sort_by_key(|(variable, _)| *variable);
+        known
     }
 
     /// Runs `f` over the expressions of another row than those around.

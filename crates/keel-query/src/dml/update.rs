@@ -247,6 +247,7 @@ fn bind_set(
         Some(v) => Some(binder.scope.variable(&v.name).ok_or_else(|| errors::undeclared_variable(&v.name))?),
         None => None,
     };
+    binder.assigns_variables |= info.is_some();
     let mut cx = ExprCx::new(scope, Clause::Set);
     if let Some(i) = position {
         cx.default = Some(target.default_of(binder, i)?);

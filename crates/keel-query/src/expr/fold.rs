@@ -27,11 +27,21 @@ impl FunctionInvoker for Nowhere {
     }
 }
 
-/// A session of which only the date settings can be asked; it notes that they were.
+/// A session of which only the date settings can be asked, which it notes, and the time.
 struct Settings {
     dates: Dates,
     first: u8,
     asked: Cell<bool>,
+    now: Now,
+}
+
+/// The time as a statement sees it, ticks of 100 ns since 0001-01-01.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Of the place.
+    pub local: i64,
+    /// UTC.
+    pub utc: i64,
 }
 
 impl SessionInfo for Settings {
@@ -56,10 +66,10 @@ impl SessionInfo for Settings {
         Err(errors::not_supported("constant"))
     }
     fn now_local(&self) -> i64 {
-        0
+        self.now.local
     }
     fn now_utc(&self) -> i64 {
-        0
+        self.now.utc
     }
     fn rand(&self, _: Option<i64>) -> f64 {
         0.0
@@ -92,11 +102,19 @@ pub fn constant(e: &Expr) -> Option<Value> {
     evaluate(&code)
 }
 
+/// The value of an expression that reads nothing but constants and the time, if that is now. Date settings are the usual ones: it is for
+/// estimates.
+#[must_use]
+pub fn at(e: &Expr, now: Now) -> Option<Value> {
+    let code = Compiler { subqueries: &mut NoSubqueries }.value(e).ok()?;
+    evaluate_under(&code, &Settings { dates: Dates::US, first: 7, asked: Cell::new(false), now })
+}
+
 /// The value of constant code, or `None` when computing it raises an error or when the session's DATEFORMAT,
 /// LANGUAGE or DATEFIRST decide what it is.
 #[must_use]
 pub fn evaluate(code: &Code) -> Option<Value> {
-    let under = |dates, first| Settings { dates, first, asked: Cell::new(false) };
+    let under = |dates, first| Settings { dates, first, asked: Cell::new(false), now: Now::default() };
     let usual = under(Dates::US, 7);
     let value = evaluate_under(code, &usual)?;
     if usual.asked.get() {

@@ -87,6 +87,24 @@ impl Expr {
     }
 }
 
+impl Expr {
+    /// Leaves what is true out of conjunctions, and what is false out of disjunctions, here and in all parts.
+    pub fn drop_neutral(&mut self) {
+        self.for_each_child_mut(&mut Expr::drop_neutral);
+        let (parts, neutral) = match &mut self.kind {
+            ExprKind::And(parts) => (parts, true),
+            ExprKind::Or(parts) => (parts, false),
+            _ => return,
+        };
+        parts.retain(|part| !matches!(part.as_const(), Some(Value::Bit(b)) if *b == neutral));
+        match parts.len() {
+            0 => *self = Expr::condition(ExprKind::Const(Value::Bit(neutral))),
+            1 => *self = parts.remove(0),
+            _ => {}
+        }
+    }
+}
+
 fn negated(known: Known) -> Known {
     known.map(|result| result.map(|b| !b))
 }

@@ -40,6 +40,7 @@ pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> R
     let bound = binder.select_statement(select)?;
     match bound.destination {
         Destination::Assign(mut targets) => {
+            binder.assigns_variables = true;
             let BoundQuery { rel, .. } = bound.query;
             let mut masks = binder.masks(&rel);
             targets = targets.into_iter().map(|(info, e)| (info, masks.put_on(e))).collect();
@@ -157,6 +158,8 @@ pub(crate) fn finish(
         directions: binder.steering.decided(),
         told: binder.steering.told_so(),
         guide: None,
+        once: binder.asked.recompile,
+        planned_for: binder.planned_for(),
         pool: Pool::default(),
     }
 }

@@ -4,7 +4,8 @@
 //! several columns of which it is known what they have together: a postal code and its town let through what the code alone
 //! does. What lies between
 //! constants the histogram says. Between `@x - 20` and `@x` it is not known where they are, but that they are at most 21
-//! values: guessing for each end on its own would make of it a share of the table, which grows with the table.
+//! values: guessing for each end on its own would make of it a share of the table, which grows with the table. Values are those of
+//! constants and those that variables have by now ([`super::known`]).
 
 use super::Planner;
 use super::cost;
@@ -163,12 +164,13 @@ impl Planner<'_, '_> {
             }
             ExprKind::Not(inner) => 1.0 - self.selectivity(inner, get),
             ExprKind::IsNull(inner) => self.null_fraction(inner, get),
-            ExprKind::Like(..) => cost::LIKE,
-            ExprKind::InList(l, list) => {
-                let one =
-                    Self::base_slot(l).and_then(|s| self.column(s)).map_or(cost::EQUAL, |(_, d, _)| 1.0 / d);
-                one * list.len() as f64
+            ExprKind::Like(value, pattern, escape) => {
+                self.like_selectivity(value, pattern, escape.as_deref())
             }
+            ExprKind::InList(l, list) => match Self::base_slot(l).and_then(|s| self.column(s)) {
+                Some((_, d, c)) => list.iter().map(|item| self.equal_to(d, c.as_ref(), item)).sum(),
+                None => cost::EQUAL * list.len() as f64,
+            },
             ExprKind::Const(Value::Bit(true)) => 1.0,
             ExprKind::Const(_) => 0.0,
             ExprKind::Subquery(_) => 0.5,
@@ -195,8 +197,8 @@ impl Planner<'_, '_> {
         let mine = |s: Slot| get.is_none_or(|g| g.column_of(s).is_some());
         match (op, known(l), known(r)) {
             (CmpOp::Eq, Some((_, (_, a, _))), Some((_, (_, b, _)))) => 1.0 / a.max(b),
-            (CmpOp::Eq, Some((s, (_, d, c))), None) if mine(s) => Self::equal_to(d, c.as_ref(), r),
-            (CmpOp::Eq, None, Some((s, (_, d, c)))) if mine(s) => Self::equal_to(d, c.as_ref(), l),
+            (CmpOp::Eq, Some((s, (_, d, c))), None) if mine(s) => self.equal_to(d, c.as_ref(), r),
+            (CmpOp::Eq, None, Some((s, (_, d, c)))) if mine(s) => self.equal_to(d, c.as_ref(), l),
             (CmpOp::Eq, ..) => cost::EQUAL,
             (CmpOp::Ne, ..) => 0.9,
             (op, Some((_, (.., Some(c)))), None) => self.range_selectivity(op, &c, r),
@@ -260,13 +262,29 @@ impl Planner<'_, '_> {
     }
 
     /// Fraction of rows whose column, of so many distinct values, has a value.
-    fn equal_to(distinct: f64, column: Option<&ColumnStatistics>, value: &Expr) -> f64 {
-        let known = column.and_then(|c| {
-            let value = crate::expr::fold::constant(value)?;
-            let like = c.bounds.first().is_some_and(|b| discriminant(b) == discriminant(&value));
-            if like { c.fraction_equal(&value) } else { None }
-        });
+    fn equal_to(&self, distinct: f64, column: Option<&ColumnStatistics>, value: &Expr) -> f64 {
+        let known = column.and_then(|c| c.fraction_equal(&self.known_for(c, value)?));
         known.unwrap_or(1.0 / distinct)
+    }
+
+    /// A value that a column is compared with, where it is known and one of those that the column's histogram has.
+    fn known_for(&self, column: &ColumnStatistics, value: &Expr) -> Option<Value> {
+        let first = column.bounds.first()?;
+        self.known(value).filter(|value| discriminant(first) == discriminant(value))
+    }
+
+    /// Fraction of rows whose column is like a pattern: of one that begins with letters as many as begin with these.
+    fn like_selectivity(&self, value: &Expr, pattern: &Expr, escape: Option<&Expr>) -> f64 {
+        let column = Self::base_slot(value).filter(|_| escape.is_none()).and_then(|s| self.column(s)?.2);
+        let known = column.and_then(|c| {
+            let Value::Str(pattern) = self.known_for(&c, pattern)? else { return None };
+            let begin = pattern.find(['%', '_', '[']).unwrap_or(pattern.len());
+            if begin == pattern.len() {
+                return c.fraction_equal(&Value::Str(pattern));
+            }
+            (begin > 0).then(|| c.fraction_beginning(&pattern[..begin])).flatten()
+        });
+        known.unwrap_or(cost::LIKE)
     }
 
     /// Fraction of rows between two ends of one range; `None` when they are not, or nothing is known.
@@ -277,8 +295,7 @@ impl Planner<'_, '_> {
         let (low, high) = if a.low { (a, b) } else { (b, a) };
         let (_, distinct, column) = self.column(a.slot)?;
         let column = column?;
-        let place =
-            |end: &End<'_>| crate::expr::fold::constant(end.value).and_then(|v| column.fraction_below(&v));
+        let place = |end: &End<'_>| column.fraction_below(&self.known_for(&column, end.value)?);
         if let (Some(from), Some(to)) = (place(low), place(high)) {
             return Some((to - from).max(RANGE_MIN));
         }
@@ -293,7 +310,7 @@ impl Planner<'_, '_> {
     }
 
     fn range_selectivity(&self, op: CmpOp, c: &ColumnStatistics, value: &Expr) -> f64 {
-        let Some(below) = crate::expr::fold::constant(value).and_then(|v| c.fraction_below(&v)) else {
+        let Some(below) = self.known_for(c, value).and_then(|v| c.fraction_below(&v)) else {
             return cost::RANGE;
         };
         match op {

@@ -9,6 +9,7 @@ pub mod equal;
 pub mod estimate;
 mod filtered;
 mod grouped;
+mod known;
 mod late;
 mod mark;
 pub mod parallel;

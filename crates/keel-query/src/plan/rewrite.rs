@@ -52,9 +52,10 @@ impl Pass {
     }
 }
 
-/// Runs all passes that are on.
+/// Puts in the values of variables where the statement is compiled for them, then runs all passes that are on.
 #[must_use]
-pub fn rewrite(mut rel: Rel, binder: &mut Binder<'_>) -> Rel {
+pub fn rewrite(rel: Rel, binder: &mut Binder<'_>) -> Rel {
+    let mut rel = super::known::embed(rel, binder);
     for pass in Pass::ALL {
         if !binder.scope.disabled_passes().contains(&pass) {
             rel = pass.run(rel, binder);

@@ -52,6 +52,10 @@ pub struct Plan {
     pub(crate) told: Told,
     /// The plan guide whose hints it was made with: its database, and its name.
     pub(crate) guide: Option<Box<(String, String)>>,
+    /// It is for one execution.
+    pub(crate) once: bool,
+    /// Values of variables that it was made for.
+    pub(crate) planned_for: Vec<(usize, Value)>,
     pub(crate) pool: Pool,
 }
 
@@ -214,6 +218,18 @@ impl Plan {
     /// It was made with the hints of this guide of a database.
     pub fn set_guide(&mut self, database: String, name: String) {
         self.guide = Some(Box::new((database, name)));
+    }
+
+    /// Whether it is for one execution (`OPTION (RECOMPILE)`): values of variables may be part of it.
+    #[must_use]
+    pub fn is_for_once(&self) -> bool {
+        self.once
+    }
+
+    /// Values of variables that estimates for it asked for, by the variables' indexes.
+    #[must_use]
+    pub fn planned_for(&self) -> &[(usize, Value)] {
+        &self.planned_for
     }
 
     /// Whether it was made by directions, and what became of them.

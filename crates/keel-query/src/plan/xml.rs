@@ -41,8 +41,20 @@ pub struct Statement<'a> {
     pub guide: Option<(&'a str, &'a str)>,
     /// It was made by directions: `UsePlan`.
     pub is_told: bool,
+    /// Variables whose values it was made for.
+    pub parameters: &'a [Parameter],
     /// An execution.
     pub run: Option<Run<'a>>,
+}
+
+/// A variable that a plan was made for a value of.
+pub struct Parameter {
+    /// With its `@`.
+    pub name: String,
+    /// Its type.
+    pub ty: String,
+    /// The value, as an expression.
+    pub value: String,
 }
 
 /// What an execution counted, and what it took.
@@ -132,8 +144,24 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
                 out.create_element("QueryTimeStats").with_attributes(times).write_empty()?;
             }
             let mut tree = Tree { next: 0, counts: about.run.map(|run| run.counts) };
-            tree.write(out, root)
+            tree.write(out, root)?;
+            write_parameters(out, about.parameters)
         })?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn write_parameters(out: &mut Out, parameters: &[Parameter]) -> io::Result<()> {
+    if parameters.is_empty() {
+        return Ok(());
+    }
+    out.create_element("ParameterList").write_inner_content(|out| {
+        for Parameter { name, ty, value } in parameters {
+            let attributes = [("Column", name), ("ParameterDataType", ty), ("ParameterCompiledValue", value)];
+            let attributes = attributes.iter().map(|(name, value)| (*name, value.as_str()));
+            out.create_element("ColumnReference").with_attributes(attributes).write_empty()?;
+        }
         Ok(())
     })?;
     Ok(())

@@ -197,9 +197,7 @@ impl Runner<'_> {
         };
         let entry = self.entry_of(table.database)?;
         self.may_see_statistics(&entry, &table, &ids)?;
-        let changes = entry.usage.changes(&table);
-        let automatic = !table.no_auto_statistics;
-        let known = self.info.engine.statistics.get(&entry.store, &table, automatic, changes);
+        let known = self.info.engine.statistics_of(&entry, &table);
         if has(d, "STATS_STREAM") {
             // The sample in the product's stored form is what only the product can read.
             let columns =

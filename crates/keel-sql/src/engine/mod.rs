@@ -18,6 +18,7 @@ mod history;
 mod load;
 mod logins;
 mod places;
+mod planning;
 mod registry;
 mod secrets;
 mod server;
@@ -155,6 +156,8 @@ pub struct Engine {
     pub programs: ProgramCache,
     /// Row counts and distributions, for the planner.
     pub statistics: keel_query::stats::StatisticsCache,
+    /// Statements that have changed many rows.
+    much_changed: AtomicU64,
     configuration: RwLock<HashMap<i32, ConfigurationValue>>,
     stamp: AtomicU64,
     started: i64,
@@ -256,6 +259,7 @@ impl Engine {
             shares_tempdb: AtomicBool::new(false),
             programs: ProgramCache::new(options.instance.memory_bytes),
             statistics: keel_query::stats::StatisticsCache::default(),
+            much_changed: AtomicU64::new(0),
             configuration: RwLock::default(),
             stamp: AtomicU64::new(1),
             started: crate::clock::utc_ticks(&*options.env.clock),

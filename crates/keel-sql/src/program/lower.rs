@@ -93,6 +93,7 @@ pub fn lower_module(
             quoted_identifier: options.quoted_identifier,
             ansi_nulls: options.ansi_nulls,
             execute_as: None,
+            recompile: false,
             null_on_null_input: false,
             returns: shape.returns,
             stats: Arc::default(),

@@ -25,7 +25,9 @@ pub use guards::{Guards, Object};
 pub use lower::{ModuleShape, lower_batch, lower_module};
 pub use slots::Variables;
 pub use stats::{RunCost, RunStats, Total};
-pub use unit::{Compiled, CompiledCode, Dependencies, InUse, Need, Standing, Unit, UnitSource};
+pub use unit::{
+    Compiled, CompiledCode, Dependencies, InUse, Need, OUT_OF_DATE, Sampled, Standing, Unit, UnitSource,
+};
 
 use keel_base::DatabaseId;
 use keel_parser::ast;
@@ -141,6 +143,8 @@ pub struct Program {
     pub ansi_nulls: bool,
     /// WITH EXECUTE AS, as the catalog has it.
     pub execute_as: Option<i32>,
+    /// WITH RECOMPILE: it is compiled for each call.
+    pub recompile: bool,
     /// RETURNS NULL ON NULL INPUT: a NULL among the arguments is the answer already.
     pub null_on_null_input: bool,
     /// RETURNS of a scalar function.
@@ -179,6 +183,7 @@ impl Program {
             quoted_identifier: true,
             ansi_nulls: true,
             execute_as: None,
+            recompile: false,
             null_on_null_input: false,
             returns: None,
             stats: Arc::default(),

@@ -3,8 +3,9 @@
 use keel_base::DatabaseId;
 use keel_parser::ast;
 use keel_query::catalog::ObjectId;
+use keel_query::stats::TableStatistics;
 use keel_types::SqlType;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// What is compiled.
@@ -67,6 +68,17 @@ impl Dependencies {
     }
 }
 
+/// Statistics of a table that a plan's estimates were made from: the plan is made anew when there are others.
+#[derive(Clone, Debug)]
+pub struct Sampled {
+    /// Where the table is.
+    pub database: DatabaseId,
+    /// Its object id.
+    pub object: ObjectId,
+    /// What was known of it.
+    pub statistics: Arc<TableStatistics>,
+}
+
 /// A permission that a statement needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -124,9 +136,22 @@ pub struct Compiled {
     pub counted: AtomicBool,
     /// What is taken before it runs, after which the catalog is checked again.
     pub guards: super::Guards,
+    /// Statistics that its estimates were made from.
+    pub sampled: Vec<Sampled>,
+    /// When it was seen last that these are still what is known ([`crate::engine::Engine::look`]); [`OUT_OF_DATE`] when they were not.
+    pub looked: AtomicU64,
 }
 
+/// No plan is looked at in this moment.
+pub const OUT_OF_DATE: u64 = u64::MAX;
+
 impl Compiled {
+    /// Whether it is for one execution: nobody keeps it.
+    #[must_use]
+    pub fn is_for_once(&self) -> bool {
+        matches!(&self.code, CompiledCode::Plan(plan) if plan.is_for_once())
+    }
+
     /// What compiling took, µs and one at least, for the first who asks.
     #[must_use]
     pub fn first_seen_us(&self) -> u64 {
@@ -199,10 +224,13 @@ impl Unit {
     pub fn kept(&self) -> Option<&Arc<Compiled>> {
         self.kept.iter().rev().find_map(OnceLock::get)
     }
-    /// What was compiled last, if it is not among those.
+    /// The newest of all.
     #[must_use]
-    pub fn cached(&self) -> arc_swap::Guard<Option<Arc<Compiled>>> {
-        self.cache.load()
+    #[inline]
+    pub fn newest(&self) -> Option<InUse<'_>> {
+        let is_full = self.kept.last().is_some_and(|last| last.get().is_some());
+        let cached = if is_full { Some(self.cache.load()).filter(|cached| cached.is_some()) } else { None };
+        cached.map(InUse::Shared).or_else(|| self.kept().map(InUse::Kept))
     }
     /// Keeps a compiled form for the next execution, by whichever session.
     pub fn keep(&self, mut compiled: Arc<Compiled>) {

@@ -107,7 +107,12 @@ impl Runner<'_> {
                     outcome?
                 }
             },
-            _ => self.call_named(&program.identity, &name, &args)?,
+            _ => {
+                self.anew = call.recompile;
+                let outcome = self.call_named(&program.identity, &name, &args);
+                self.anew = false;
+                outcome?
+            }
         };
         for (at, value, ty) in returned.outputs {
             // Procedures of the system give what the call may not have asked for.
@@ -301,7 +306,10 @@ impl Runner<'_> {
             Some((entry, Named::Module(module)))
                 if matches!(module.kind, ModuleKind::Procedure | ModuleKind::ScalarFunction) =>
             {
-                let program = modules::program(self.info, &entry, &module)?;
+                let program = match std::mem::take(&mut self.anew) {
+                    true => modules::program_anew(self.info, &entry, &module)?,
+                    false => modules::program(self.info, &entry, &module)?,
+                };
                 Ok((entry, program))
             }
             _ => Err(errors::no_procedure(name)),

@@ -89,9 +89,10 @@ impl Runner<'_> {
     }
 }
 
-/// A frame with the table variables that the cursor's query can see.
+/// A frame with the table variables that the cursor's query can see. Its variables have no values to plan for: those of the key that is
+/// read again are others for each row.
 fn frame_of(c: &Cursor, program: &Program) -> Frame {
-    Frame { tables: c.tables.clone(), ..Frame::new(program, 0) }
+    Frame { tables: c.tables.clone(), vars: Vec::new(), ..Frame::new(program, 0) }
 }
 
 /// Whether a query has the columns that the cursor's had when it was declared.

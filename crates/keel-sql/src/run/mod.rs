@@ -174,6 +174,8 @@ pub struct Runner<'a> {
     in_trigger: bool,
     /// Line of the running statement.
     line: u32,
+    /// EXECUTE … WITH RECOMPILE: what is called next is compiled for that call.
+    anew: bool,
 }
 
 /// Where a program goes on after an instruction, or after its error.
@@ -196,6 +198,7 @@ impl<'a> Runner<'a> {
             capturing: false,
             in_trigger: false,
             line: 0,
+            anew: false,
         }
     }
 
@@ -215,6 +218,7 @@ impl<'a> Runner<'a> {
             capturing: false,
             in_trigger: info.module().is_some_and(|m| m.kind == crate::program::ProgramKind::Trigger),
             line: 0,
+            anew: false,
         }
     }
 
@@ -593,7 +597,10 @@ impl<'a> Runner<'a> {
     }
 
     fn scope<'s>(&'s self, program: &'s Program, frame: &'s Frame) -> Scope<'s> {
-        Scope::new(self.info, program, &frame.tables)
+        // Nothing is assigned where statements are only looked at.
+        let known = if self.only_compiles() { program.parameters.len() } else { frame.vars.len() };
+        let values = frame.vars.get(..known).unwrap_or_default();
+        Scope::new(self.info, program, &frame.tables).with_values(values)
     }
 
     fn context<'c>(&'c mut self, vars: &'c mut [Value]) -> ExecCtx<'c> {

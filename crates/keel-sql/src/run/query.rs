@@ -7,8 +7,8 @@ use crate::engine::{DatabaseEntry, TABLE_VARIABLES};
 use crate::errors;
 use crate::program::lower::CAPTURED_ROWS;
 use crate::program::{
-    Call, Compiled, CompiledCode, Dependencies, Guards, InUse, Need, Object, Program, Standing, Unit,
-    UnitSource,
+    Call, Compiled, CompiledCode, Dependencies, Guards, InUse, Need, OUT_OF_DATE, Object, Program, Sampled,
+    Standing, Unit, UnitSource,
 };
 use crate::session::info::{Info, Pending, RowSet};
 use crate::session::options::Switches;
@@ -17,11 +17,13 @@ use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed, comma
 use keel_base::DatabaseId;
 use keel_parser::ast::{self, StatementKind};
 use keel_query::RowSink;
+use keel_query::catalog::Catalog as _;
 use keel_query::plan::Dml;
 use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Compiled statements over temporary tables kept per session; at the limit it starts anew.
 const PRIVATE_UNITS_MAX: usize = 1_000;
@@ -35,12 +37,13 @@ impl Runner<'_> {
         unit: &'u Unit,
     ) -> Result<InUse<'u>> {
         if !self.reads_otherwise(program)
-            && let Some(compiled) = unit.kept()
+            && let Some(compiled) = unit.newest()
+            && self.is_fresh(&compiled)
         {
             match compiled.standing {
-                Standing::Always => return Ok(InUse::Kept(compiled)),
+                Standing::Always => return Ok(compiled),
                 Standing::While(database, version) if self.info.catalog_version(database) == version => {
-                    return self.permitted(program, InUse::Kept(compiled));
+                    return self.permitted(program, compiled);
                 }
                 _ => {}
             }
@@ -89,22 +92,20 @@ impl Runner<'_> {
         if self.reads_otherwise(program) {
             return Ok(InUse::Own(Arc::new(self.compile(program, frame, unit)?)));
         }
-        if let Some(compiled) = unit.kept()
-            && self.is_current(program, frame, &compiled.dependencies)
-        {
-            return Ok(InUse::Kept(compiled));
-        }
-        let cached = unit.cached();
-        if let Some(compiled) = &*cached
-            && self.is_current(program, frame, &compiled.dependencies)
-        {
-            return Ok(InUse::Shared(cached));
+        for kept in [unit.newest(), unit.kept().map(InUse::Kept)] {
+            if let Some(compiled) = kept
+                && self.is_current(program, frame, &compiled.dependencies)
+                && self.is_fresh(&compiled)
+            {
+                return Ok(compiled);
+            }
         }
         let key = (program.id, std::ptr::from_ref(unit) as usize);
         let private =
             if program.id == 0 { None } else { self.info.private_units.borrow().get(&key).cloned() };
         if let Some(compiled) = private
             && self.is_current(program, frame, &compiled.dependencies)
+            && self.is_fresh(&compiled)
         {
             return Ok(InUse::Own(compiled));
         }
@@ -112,6 +113,9 @@ impl Runner<'_> {
             self.info.unresolved.set(super::ahead::is_of_names(e));
         });
         let compiled = Arc::new(compiled?);
+        if compiled.is_for_once() {
+            return Ok(InUse::Own(compiled));
+        }
         if compiled.dependencies.is_shareable() {
             unit.keep(Arc::clone(&compiled));
         } else if program.id != 0 {
@@ -156,6 +160,33 @@ impl Runner<'_> {
     /// Whether the session is where its names were looked for.
     pub(super) fn is_there(&self, dependencies: &Dependencies) -> bool {
         dependencies.current.is_none_or(|(d, schema)| self.is_at(d, schema))
+    }
+
+    /// Whether the statistics that a plan was made from are still what is known of its tables. One that is not would still be right.
+    #[inline]
+    fn is_fresh(&self, compiled: &Compiled) -> bool {
+        if compiled.sampled.is_empty() {
+            return true;
+        }
+        let now = self.info.engine.look();
+        match compiled.looked.load(Ordering::Relaxed) {
+            OUT_OF_DATE => false,
+            looked => looked == now || self.has_statistics_of(compiled, now),
+        }
+    }
+
+    #[cold]
+    fn has_statistics_of(&self, compiled: &Compiled, now: u64) -> bool {
+        let engine = &self.info.engine;
+        let is_known = |s: &Sampled| {
+            let Some(entry) = engine.database_by_id(s.database) else { return true };
+            let picture = entry.picture();
+            let Some(table) = picture.table_by_id(s.object) else { return true };
+            Arc::ptr_eq(&engine.statistics_of(&entry, &table), &s.statistics)
+        };
+        let fresh = compiled.sampled.iter().all(is_known);
+        compiled.looked.store(if fresh { now } else { OUT_OF_DATE }, Ordering::Relaxed);
+        fresh
     }
 
     fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
@@ -492,6 +523,7 @@ impl Runner<'_> {
         self.info.error.set(0);
         self.info.row_count.set(run.rows);
         crate::engine::add(&self.info.shared.used.writes, run.rows);
+        self.info.engine.note_changes(run.rows);
         if run.identity.is_some() {
             self.info.scope_identity.set(run.identity);
         }
@@ -556,6 +588,7 @@ impl Runner<'_> {
             capturing: true,
             in_trigger: self.in_trigger,
             line: self.line,
+            anew: false,
         };
         inner.call(program, frame, call)?;
         if capture.mismatch {
@@ -744,6 +777,7 @@ fn compiled(
 ) -> Compiled {
     let (answered, standing) = (scope.answered.take(), dependencies.standing(&needs));
     let guards = Guards::of(&dependencies, &targets);
+    let looked = scope.info.engine.look().into();
     Compiled {
         code,
         dependencies,
@@ -754,5 +788,7 @@ fn compiled(
         took_us: 0,
         counted: false.into(),
         guards,
+        sampled: scope.sampled.take(),
+        looked,
     }
 }

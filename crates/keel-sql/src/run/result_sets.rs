@@ -34,6 +34,7 @@ impl Runner<'_> {
             capturing: self.capturing,
             in_trigger: self.in_trigger,
             line: self.line,
+            anew: false,
         };
         let outcome = inner.call_plainly(program, frame, call);
         if let Some(e) = shaped.failed {

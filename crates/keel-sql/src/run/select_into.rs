@@ -37,6 +37,7 @@ impl Runner<'_> {
                 of: &program.text,
                 kind: "SELECT INTO",
                 plan: &plan,
+                program,
             })?;
             return Ok(());
         }

@@ -73,12 +73,14 @@ pub(super) struct Statement<'a> {
     /// In capitals: `SELECT INTO`.
     pub(super) kind: &'static str,
     pub(super) plan: &'a keel_query::Plan,
+    /// Whose variables it reads.
+    pub(super) program: &'a Program,
 }
 
 impl<'a> Statement<'a> {
     pub(super) fn new(program: &'a Program, unit: &Unit, plan: &'a keel_query::Plan) -> Statement<'a> {
         let UnitSource::Statement(statement) = &unit.source else {
-            return Statement { text: "", of: &program.text, kind: "SELECT", plan };
+            return Statement { text: "", of: &program.text, kind: "SELECT", plan, program };
         };
         let kind = match &statement.kind {
             StatementKind::Insert(_) => "INSERT",
@@ -87,7 +89,7 @@ impl<'a> Statement<'a> {
             StatementKind::Merge(_) => "MERGE",
             _ => "SELECT",
         };
-        Statement { text: statement.span.text(&program.text), of: &program.text, kind, plan }
+        Statement { text: statement.span.text(&program.text), of: &program.text, kind, plan, program }
     }
 
     fn document(&self, number: usize, options: &[(&'static str, bool)], run: Option<Run<'_>>) -> String {
@@ -115,9 +117,24 @@ impl<'a> Statement<'a> {
             serial_reason,
             guide: self.plan.guide(),
             is_told: self.plan.told() == keel_query::plan::Told::Directions,
+            parameters: &self.parameters(),
             run,
         };
         xml::statement(&about, self.plan.steps())
+    }
+
+    /// The variables whose values the plan was made for.
+    fn parameters(&self) -> Vec<xml::Parameter> {
+        let variables = &self.program.variables;
+        let known =
+            self.plan.planned_for().iter().filter_map(|(at, value)| Some((variables.get(*at)?, value)));
+        known
+            .map(|(def, value)| xml::Parameter {
+                name: def.name.to_string(),
+                ty: def.ty.to_string(),
+                value: as_expression(value, def.ty),
+            })
+            .collect()
     }
 
     /// The statement's row and those of its operators, in the order of their lines.
@@ -129,6 +146,24 @@ impl<'a> Statement<'a> {
         rows.of_statement(self, &steps[0], cost);
         steps.iter().for_each(|step| rows.of_step(step, 0, 1));
         rows.rows
+    }
+}
+
+/// A value as a plan shows it: numbers in parentheses, others as literals.
+fn as_expression(value: &Value, ty: SqlType) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Bytes(_) => crate::convert::display(value),
+        Value::Guid(_) => format!("{{guid'{}'}}", crate::convert::display_typed(value, ty)),
+        Value::DateTime(_) | Value::Date(_) | Value::Time(_) | Value::DateTimeOffset(..) => {
+            let text = keel_types::cast::to_text(value, ty, 121);
+            format!("'{}'", text.as_deref().unwrap_or_default())
+        }
+        Value::Str(text) => {
+            let national = if ty.is_national() { "N" } else { "" };
+            format!("{national}'{}'", text.replace('\'', "''"))
+        }
+        _ => format!("({})", crate::convert::display_typed(value, ty)),
     }
 }
 
@@ -334,7 +369,7 @@ pub(crate) fn plan_document(
         _ => "SELECT",
     };
     let options = [("QUOTED_IDENTIFIER", program.quoted_identifier), ("ANSI_NULLS", program.ansi_nulls)];
-    let statement = Statement { text, of: text, kind, plan };
+    let statement = Statement { text, of: text, kind, plan, program };
     xml::document(PRODUCT_VERSION, &[statement.document_of(hashes, 1, &options, None)])
 }
 
@@ -352,10 +387,8 @@ pub fn cached_document(program: &Program) -> Option<String> {
         let (Op::Select { query: unit, .. } | Op::Dml { statement: unit, .. }) = &instruction.op else {
             continue;
         };
-        match (unit.kept(), &*unit.cached()) {
-            (Some(compiled), _) => add(unit, compiled),
-            (None, Some(compiled)) => add(unit, compiled),
-            (None, None) => {}
+        if let Some(compiled) = unit.newest() {
+            add(unit, &compiled);
         }
     }
     (!statements.is_empty()).then(|| xml::document(PRODUCT_VERSION, &statements))

@@ -126,6 +126,7 @@ pub(super) fn load(runner: &mut Runner<'_>, bulk: &PendingBulk, rows: &mut dyn B
             if own {
                 runner.commit_one(false)?;
             }
+            runner.info.engine.note_changes(count);
             Ok(count)
         }
         Err(e) => {

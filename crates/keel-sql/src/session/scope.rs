@@ -14,7 +14,7 @@ use crate::errors;
 use crate::functions;
 use crate::modules;
 use crate::program::lower::TypeLookup;
-use crate::program::{Dependencies, ModuleIdentity, Need, Program, TableShape};
+use crate::program::{Dependencies, ModuleIdentity, Need, Program, Sampled, TableShape};
 use crate::views;
 use keel_base::DatabaseId;
 use keel_parser::ast;
@@ -30,6 +30,9 @@ use keel_types::ty::parse::{TypeArg, TypeSite, parse_type};
 use keel_types::{Collation, SqlType, Value};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+
+/// Trace flag: nothing is planned for the values of parameters.
+const NO_SNIFFING: i32 = 4136;
 
 /// Table variables of a frame, made when first mentioned.
 pub type FrameTables = RefCell<Vec<Option<Arc<TableDef>>>>;
@@ -67,6 +70,10 @@ pub struct Scope<'a> {
     pub odd_name: RefCell<Option<String>>,
     /// Decisions that the statement's plan is to be made by.
     directions: Option<Arc<Directions>>,
+    /// What the program's variables have; plans may be made for it.
+    values: &'a [Value],
+    /// Statistics that estimates were made from.
+    pub sampled: RefCell<Vec<Sampled>>,
 }
 
 /// Where a view or inline function is.
@@ -105,6 +112,8 @@ impl<'a> Scope<'a> {
             predicates: RefCell::default(),
             odd_name: RefCell::default(),
             directions: None,
+            values: &[],
+            sampled: RefCell::default(),
         }
     }
 
@@ -134,12 +143,27 @@ impl<'a> Scope<'a> {
             predicates: RefCell::default(),
             odd_name: RefCell::default(),
             directions: None,
+            values: &[],
+            sampled: RefCell::default(),
         }
     }
 
     /// The same, for a plan that is made by these decisions.
     pub(crate) fn directed(self, directions: Arc<Directions>) -> Scope<'a> {
         Scope { directions: Some(directions), ..self }
+    }
+
+    /// The same, where the program's variables have these values.
+    pub(crate) fn with_values(self, values: &'a [Value]) -> Scope<'a> {
+        Scope { values, ..self }
+    }
+
+    /// Whether plans are made for the values of parameters: PARAMETER_SNIFFING of the database, and trace flag 4136 turns it off.
+    fn sniffs(&self) -> bool {
+        let entry = self.info.current_database();
+        let picture = entry.picture();
+        crate::scoped::sniffs_parameters(picture.settings(), entry.is_copy())
+            && !self.info.engine.trace_flags().contains(&NO_SNIFFING)
     }
 
     /// The same, where a program's variables can be seen.
@@ -548,10 +572,21 @@ impl BindScope for Scope<'_> {
             return None;
         }
         let entry = self.info.engine.database_by_id(table.database)?;
-        let picture = entry.picture();
-        let switched_off = picture.settings().flags.get("AUTO_UPDATE_STATISTICS") == Some(&false);
-        let automatic = !switched_off && !table.no_auto_statistics;
-        Some(self.info.engine.statistics.get(&entry.store, table, automatic, entry.usage.changes(table)))
+        let known = self.info.engine.statistics_of(&entry, table);
+        let sampled =
+            Sampled { database: table.database, object: table.object_id, statistics: Arc::clone(&known) };
+        self.sampled.borrow_mut().push(sampled);
+        Some(known)
+    }
+
+    fn variable_value(&self, index: usize, any: bool) -> Option<Value> {
+        let parameter = || self.program.is_some_and(|p| index < p.parameters.len()) && self.sniffs();
+        let value = self.values.get(index)?;
+        (any || parameter()).then(|| value.clone())
+    }
+
+    fn now(&self) -> keel_query::expr::fold::Now {
+        keel_query::expr::fold::Now { local: self.info.now_local(), utc: self.info.now_utc() }
     }
 
     fn will_lock(&self, database: DatabaseId, table: keel_query::catalog::ObjectId) {
