@@ -246,6 +246,8 @@ pub enum SampleSize {
     Fraction(f64),
 }
 
+/// Tables whose statistics are kept.
+const TABLES_MAX: usize = 4096;
 /// A table's size is looked at again after this long.
 const RECOUNT_AFTER: Duration = Duration::from_secs(10);
 /// Grown or shrunk by more than this fraction beyond what was counted (redo of another's changes), it is sampled again.
@@ -336,9 +338,23 @@ impl StatisticsCache {
             Some((s, then, changed)) if beyond(&s, changed) <= s.rows * RESAMPLE_AT + 100.0 => (s, then),
             _ => (Arc::new(sample(db, table, count, SAMPLE_ROWS)), changes),
         };
-        let entry = Entry { statistics: statistics.clone(), changes, counted: now, shape, sampling: false };
-        self.tables.lock().insert(key, entry);
+        self.keep(
+            key,
+            Entry { statistics: statistics.clone(), changes, counted: now, shape, sampling: false },
+        );
         statistics
+    }
+
+    /// Keeps what was found. Of too many tables those go that nobody has asked for the longest: most of them are no more.
+    fn keep(&self, key: (DatabaseId, TreeId), entry: Entry) {
+        let mut tables = self.tables.lock();
+        if tables.len() >= TABLES_MAX && !tables.contains_key(&key) {
+            let mut counted: Vec<Duration> = tables.values().map(|e| e.counted).collect();
+            let (_, old, _) = counted.select_nth_unstable(TABLES_MAX / 4);
+            let old = *old;
+            tables.retain(|_, e| e.counted > old);
+        }
+        tables.insert(key, entry);
     }
 
     /// What was found the last time, if it has been asked for since the start or since it was forgotten, and what had been
@@ -365,13 +381,24 @@ impl StatisticsCache {
             shape: shape(table),
             sampling: false,
         };
-        self.tables.lock().insert((db.id(), table.clustered().tree), entry);
+        self.keep((db.id(), table.clustered().tree), entry);
+    }
+
+    /// Forgets a table whose rows lie in a tree that is no more.
+    pub fn forget_tree(&self, database: DatabaseId, tree: TreeId) {
+        self.tables.lock().remove(&(database, tree));
     }
 
     /// Forgets everything about a database.
     pub fn forget(&self, database: DatabaseId) {
         self.tables.lock().retain(|(d, _), _| *d != database);
     }
+}
+
+/// How many rows a table has; nothing else is known of it.
+#[must_use]
+pub fn counted(db: &Arc<Database>, table: &TableDef) -> TableStatistics {
+    TableStatistics { rows: count(db, table).max(1.0), ..TableStatistics::default() }
 }
 
 fn count(db: &Arc<Database>, table: &TableDef) -> f64 {

@@ -75,6 +75,8 @@ pub struct ProgramCache {
     pub misses: AtomicU64,
     /// Modules compiled.
     pub compiled_modules: AtomicU64,
+    /// Statements compiled again: for other definitions or data, or because they say so.
+    pub recompilations: AtomicU64,
 }
 
 /// What batches may take of so much max server memory, bytes.
@@ -101,6 +103,7 @@ impl ProgramCache {
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             compiled_modules: AtomicU64::new(0),
+            recompilations: AtomicU64::new(0),
         }
     }
 

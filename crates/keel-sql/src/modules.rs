@@ -268,7 +268,9 @@ impl FunctionInvoker for Functions {
 }
 
 pub(crate) fn drop_tables(ctx: &mut ExecCtx<'_>, frame: &Frame) {
+    let info = info_of(ctx);
     for table in frame.tables.borrow().iter().flatten() {
+        info.forget_temporary(table);
         drop_trees(ctx.txns, table);
     }
 }

@@ -103,6 +103,9 @@ exec sp_executesql N'select count(note) as n from item where status = @s option 
 exec sp_executesql N'select count(note) as n from item where status = @s option (use hint (''DISABLE_PARAMETER_SNIFFING''))', N'@s int', 1
 exec uses
 GO
+-- Such a value is for estimates alone.
+exec sp_executesql N'select count(note) as n from item where status = @s option (optimize for (@s = 1), recompile)', N'@s int', 0
+GO
 exec sp_executesql N'select 1 from item where status = @s option (optimize for (@nowhere = 1))', N'@s int', 0
 GO
 exec sp_executesql N'select count(*) as n from item where status = @s option (optimize for (@s = ''x''))', N'@s int', 0
@@ -152,6 +155,20 @@ exec event_uses
 insert event (id, kind) select value, 7 from generate_series(11, 20000)
 exec of_kind
 exec event_uses
+select plan_generation_num from sys.dm_exec_query_stats s cross apply sys.dm_exec_sql_text(s.sql_handle) t where t.objectid = object_id('of_kind')
+GO
+-- Rows of the same transaction count as well.
+create table event_of_day (id int primary key, kind int not null, note char(100) not null default '')
+create index by_kind on event_of_day (kind)
+GO
+begin transaction
+insert event_of_day (id, kind) select value, value % 1000 from generate_series(1, 20000)
+select count(note) as n from event_of_day where kind = 7
+select left(iif(i.name like 'PK%', 'PK', i.name), 10) as name, user_seeks, user_scans from sys.dm_db_index_usage_stats u
+    join sys.indexes i on i.object_id = u.object_id and i.index_id = u.index_id
+    where u.object_id = object_id('event_of_day') and u.database_id = db_id() order by 1
+commit
+drop table event_of_day
 GO
 -- The time counts as a value.
 insert item (id, status, made, code) select 20000 + value, 0, dateadd(second, -value, getdate()), 'new' from generate_series(1, 20) 

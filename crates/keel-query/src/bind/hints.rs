@@ -28,6 +28,8 @@ pub struct Asked {
     pub no_row_goal: bool,
     /// RECOMPILE: the plan is made for one execution.
     pub recompile: bool,
+    /// KEEPFIXED PLAN: the plan stays when the data becomes another.
+    pub keeps_plan: bool,
     /// OPTIMIZE FOR UNKNOWN, DISABLE_PARAMETER_SNIFFING: the plan is made for no values in particular.
     pub unknown: bool,
     /// OPTIMIZE FOR: variables, and the values that the plan is made for; `None` for none in particular.
@@ -109,6 +111,7 @@ impl Binder<'_> {
                 H::HashGroup => self.asked.grouping = Some(Grouping::Hash),
                 H::OrderGroup => self.asked.grouping = Some(Grouping::Order),
                 H::Recompile => self.asked.recompile = true,
+                H::KeepFixedPlan => self.asked.keeps_plan = true,
                 H::OptimizeForUnknown => self.asked.unknown = true,
                 H::OptimizeFor(variables) => self.optimize_for(variables)?,
                 H::Fast(n) => self.asked.fast = (*n > 0).then_some(*n as f64),

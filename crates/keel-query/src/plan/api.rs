@@ -159,6 +159,7 @@ pub(crate) fn finish(
         told: binder.steering.told_so(),
         guide: None,
         once: binder.asked.recompile,
+        fixed: binder.asked.keeps_plan,
         planned_for: binder.planned_for(),
         pool: Pool::default(),
     }

@@ -25,12 +25,17 @@ use std::sync::Arc;
 const VALUE_BYTES_MAX: usize = 8_000;
 
 impl Binder<'_> {
-    /// The value that a variable is taken to have.
-    fn value_of(&self, variable: usize) -> Option<Value> {
-        if let Some((_, assumed)) = self.asked.assumed.iter().find(|(v, _)| *v == variable) {
-            return assumed.clone();
+    /// The value that estimates take a variable to have.
+    fn estimated(&self, variable: usize) -> Option<Value> {
+        match self.asked.assumed.iter().find(|(v, _)| *v == variable) {
+            Some((_, assumed)) => assumed.clone(),
+            None => self.value_of(variable),
         }
-        if self.asked.unknown {
+    }
+
+    /// The value that a variable has, unless the plan is to be made for another or for none.
+    fn value_of(&self, variable: usize) -> Option<Value> {
+        if self.asked.unknown || self.asked.assumed.iter().any(|(v, _)| *v == variable) {
             return None;
         }
         let value = self.scope.variable_value(variable, self.asked.recompile)?;
@@ -66,7 +71,7 @@ impl Planner<'_, '_> {
     fn put_values(&self, e: &mut Expr) -> bool {
         match &e.kind {
             ExprKind::Var(v) => {
-                let Some(value) = self.binder.value_of(*v) else { return false };
+                let Some(value) = self.binder.estimated(*v) else { return false };
                 self.binder.note_value(*v, &value);
                 e.kind = ExprKind::Const(value);
                 true

@@ -54,6 +54,8 @@ pub struct Plan {
     pub(crate) guide: Option<Box<(String, String)>>,
     /// It is for one execution.
     pub(crate) once: bool,
+    /// It stays when the data becomes another.
+    pub(crate) fixed: bool,
     /// Values of variables that it was made for.
     pub(crate) planned_for: Vec<(usize, Value)>,
     pub(crate) pool: Pool,
@@ -224,6 +226,12 @@ impl Plan {
     #[must_use]
     pub fn is_for_once(&self) -> bool {
         self.once
+    }
+
+    /// Whether it stays when the data becomes another (`OPTION (KEEPFIXED PLAN)`).
+    #[must_use]
+    pub fn is_fixed(&self) -> bool {
+        self.fixed
     }
 
     /// Values of variables that estimates for it asked for, by the variables' indexes.

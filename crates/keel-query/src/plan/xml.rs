@@ -54,7 +54,9 @@ pub struct Parameter {
     /// Its type.
     pub ty: String,
     /// The value, as an expression.
-    pub value: String,
+    pub compiled: String,
+    /// The one that it has in an execution.
+    pub run: Option<String>,
 }
 
 /// What an execution counted, and what it took.
@@ -157,9 +159,10 @@ fn write_parameters(out: &mut Out, parameters: &[Parameter]) -> io::Result<()> {
         return Ok(());
     }
     out.create_element("ParameterList").write_inner_content(|out| {
-        for Parameter { name, ty, value } in parameters {
-            let attributes = [("Column", name), ("ParameterDataType", ty), ("ParameterCompiledValue", value)];
-            let attributes = attributes.iter().map(|(name, value)| (*name, value.as_str()));
+        for Parameter { name, ty, compiled, run } in parameters {
+            let known = [("Column", name), ("ParameterDataType", ty), ("ParameterCompiledValue", compiled)];
+            let run = run.as_ref().map(|value| ("ParameterRuntimeValue", value));
+            let attributes = known.into_iter().chain(run).map(|(name, value)| (name, value.as_str()));
             out.create_element("ColumnReference").with_attributes(attributes).write_empty()?;
         }
         Ok(())

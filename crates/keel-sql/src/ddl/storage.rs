@@ -96,8 +96,18 @@ impl Runner<'_> {
 impl Info {
     /// Empties the trees of a temporary table or table variable that is no more.
     pub fn drop_temporary_storage(&self, table: &TableDef) {
+        self.forget_temporary(table);
         for index in &table.indexes {
             self.drop_tree_now(index.tree);
+        }
+    }
+
+    /// Forgets what is remembered of the trees of a temporary table or table variable that nothing names any more.
+    pub fn forget_temporary(&self, table: &TableDef) {
+        let Some(entry) = self.engine.database_by_id(TEMPDB) else { return };
+        for index in &table.indexes {
+            entry.forget_tree(index.tree);
+            self.engine.statistics.forget_tree(TEMPDB, index.tree);
         }
     }
 
@@ -142,7 +152,6 @@ impl Info {
     /// space.
     fn drop_tree_now(&self, tree: TreeId) {
         let Some(entry) = self.engine.database_by_id(TEMPDB) else { return };
-        entry.forget_tree(tree);
         let mut txn = entry.store.begin(Isolation::ReadCommitted);
         if txn.drop_tree(tree).is_ok()
             && let Ok(commit) = txn.commit()

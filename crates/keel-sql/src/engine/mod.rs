@@ -622,6 +622,7 @@ impl Engine {
             hadr.database_dropped(name);
         }
         self.programs.forget(entry.id);
+        self.statistics.forget(entry.id);
         let dir = entry.store.dir().to_path_buf();
         let _ = entry.store.close();
         self.remove_dropped(name, entry.id.0, &dir);

@@ -76,6 +76,8 @@ pub struct RunStats {
     pub last: AtomicI64,
     /// Runs so far.
     pub executions: AtomicU64,
+    /// Statements compiled again.
+    pub recompilations: AtomicU64,
     /// µs of processor time.
     pub cpu_us: Total,
     /// µs from entry to exit.

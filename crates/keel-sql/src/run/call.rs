@@ -480,6 +480,7 @@ impl Runner<'_> {
             || self.info.transaction.borrow().count > 0
             || matches!(self.txns, super::Txns::Lent(_));
         if open {
+            self.info.forget_temporary(table);
             crate::modules::drop_trees(self.txns.as_dyn(), table);
             // What cannot be dropped is only space in tempdb.
             let _ = self.end_table_statement();

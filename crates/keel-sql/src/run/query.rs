@@ -103,6 +103,7 @@ impl Runner<'_> {
         let key = (program.id, std::ptr::from_ref(unit) as usize);
         let private =
             if program.id == 0 { None } else { self.info.private_units.borrow().get(&key).cloned() };
+        let again = private.is_some() || unit.newest().is_some();
         if let Some(compiled) = private
             && self.is_current(program, frame, &compiled.dependencies)
             && self.is_fresh(&compiled)
@@ -113,6 +114,10 @@ impl Runner<'_> {
             self.info.unresolved.set(super::ahead::is_of_names(e));
         });
         let compiled = Arc::new(compiled?);
+        if (again || compiled.is_for_once()) && matches!(unit.source, UnitSource::Statement(_)) {
+            program.stats.recompilations.fetch_add(1, Ordering::Relaxed);
+            self.info.engine.programs.recompilations.fetch_add(1, Ordering::Relaxed);
+        }
         if compiled.is_for_once() {
             return Ok(InUse::Own(compiled));
         }
@@ -392,7 +397,7 @@ impl Runner<'_> {
         if self.info.watched.borrow().is_some() && !self.info.on(Switches::FMTONLY) {
             self.subscribe(program, frame, query)?;
         }
-        let watch = self.watch(plan)?;
+        let watch = self.watch(plan, &frame.vars)?;
         if !assigns {
             self.may_return_results()?;
             self.sink.columns(&compiled.columns);
@@ -496,7 +501,7 @@ impl Runner<'_> {
         if self.explains(&shown)? {
             return Ok(());
         }
-        let watch = self.watch(plan)?;
+        let watch = self.watch(plan, &frame.vars)?;
         if plan.returns_rows() {
             self.sink.columns(&compiled.columns);
         }
@@ -777,6 +782,8 @@ fn compiled(
 ) -> Compiled {
     let (answered, standing) = (scope.answered.take(), dependencies.standing(&needs));
     let guards = Guards::of(&dependencies, &targets);
+    let is_fixed = matches!(&code, CompiledCode::Plan(plan) if plan.is_fixed());
+    let sampled = if is_fixed { Vec::new() } else { scope.sampled.take() };
     let looked = scope.info.engine.look().into();
     Compiled {
         code,
@@ -788,7 +795,7 @@ fn compiled(
         took_us: 0,
         counted: false.into(),
         guards,
-        sampled: scope.sampled.take(),
+        sampled,
         looked,
     }
 }

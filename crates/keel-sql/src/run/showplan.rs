@@ -60,6 +60,8 @@ pub struct Plans {
 /// An execution whose operators are counted.
 pub(super) struct Watch {
     pub(super) counts: Counts,
+    /// What the variables have that the plan was made for.
+    values: Vec<Value>,
     began: Instant,
     /// Processor time of the thread by then.
     cpu: Duration,
@@ -92,7 +94,13 @@ impl<'a> Statement<'a> {
         Statement { text: statement.span.text(&program.text), of: &program.text, kind, plan, program }
     }
 
-    fn document(&self, number: usize, options: &[(&'static str, bool)], run: Option<Run<'_>>) -> String {
+    /// With what an execution counted, and the values of the variables that the plan was made for.
+    fn document(
+        &self,
+        number: usize,
+        options: &[(&'static str, bool)],
+        run: Option<(Run<'_>, &[Value])>,
+    ) -> String {
         let hash = crate::views::plans::text_hash(self.of);
         self.document_of((hash, hash), number, options, run)
     }
@@ -103,8 +111,9 @@ impl<'a> Statement<'a> {
         (hash, plan_hash): (u64, u64),
         number: usize,
         options: &[(&'static str, bool)],
-        run: Option<Run<'_>>,
+        run: Option<(Run<'_>, &[Value])>,
     ) -> String {
+        let (run, values) = run.map_or((None, &[][..]), |(run, values)| (Some(run), values));
         let (degree, serial_reason) = (self.plan.degree(), self.plan.serial_reason());
         let about = xml::Statement {
             text: &crate::secrets::without_secrets(self.text),
@@ -117,24 +126,25 @@ impl<'a> Statement<'a> {
             serial_reason,
             guide: self.plan.guide(),
             is_told: self.plan.told() == keel_query::plan::Told::Directions,
-            parameters: &self.parameters(),
+            parameters: &self.parameters(values),
             run,
         };
         xml::statement(&about, self.plan.steps())
     }
 
-    /// The variables whose values the plan was made for.
-    fn parameters(&self) -> Vec<xml::Parameter> {
+    /// The variables that the plan was made for values of; these they had in an execution, if it was one.
+    fn parameters(&self, values: &[Value]) -> Vec<xml::Parameter> {
         let variables = &self.program.variables;
-        let known =
-            self.plan.planned_for().iter().filter_map(|(at, value)| Some((variables.get(*at)?, value)));
-        known
-            .map(|(def, value)| xml::Parameter {
+        let of = |(nth, (at, compiled)): (usize, &(usize, Value))| {
+            let def = variables.get(*at)?;
+            Some(xml::Parameter {
                 name: def.name.to_string(),
                 ty: def.ty.to_string(),
-                value: as_expression(value, def.ty),
+                compiled: as_expression(compiled, def.ty),
+                run: values.get(nth).map(|value| as_expression(value, def.ty)),
             })
-            .collect()
+        };
+        self.plan.planned_for().iter().enumerate().filter_map(of).collect()
     }
 
     /// The statement's row and those of its operators, in the order of their lines.
@@ -318,13 +328,15 @@ impl Runner<'_> {
         self.show(&[ColumnMeta::new(DOCUMENT, TEXT)], vec![vec![document]])
     }
 
-    /// For a statement about to be executed, where its plan is wanted behind its result.
-    pub(super) fn watch(&self, plan: &keel_query::Plan) -> Result<Option<Watch>> {
+    /// For a statement about to be executed with these variables, where its plan is wanted behind its result.
+    pub(super) fn watch(&self, plan: &keel_query::Plan, variables: &[Value]) -> Result<Option<Watch>> {
         if !self.info.options.borrow().switches.any(Switches::PROFILING) {
             return Ok(None);
         }
         self.may_see_plan(plan)?;
-        Ok(Some(Watch { counts: Counts::default(), began: Instant::now(), cpu: self.thread_cpu() }))
+        let values = plan.planned_for().iter().filter_map(|(at, _)| variables.get(*at).cloned()).collect();
+        let (began, cpu) = (Instant::now(), self.thread_cpu());
+        Ok(Some(Watch { counts: Counts::default(), values, began, cpu }))
     }
 
     fn thread_cpu(&self) -> Duration {
@@ -333,14 +345,14 @@ impl Runner<'_> {
 
     /// What a statement's operators did, behind its result.
     pub(super) fn show_run(&mut self, statement: &Statement<'_>, watch: Option<Watch>) -> Result<()> {
-        let Some(Watch { counts, began, cpu }) = watch else { return Ok(()) };
+        let Some(Watch { counts, values, began, cpu }) = watch else { return Ok(()) };
         let (elapsed, cpu) = (began.elapsed(), self.thread_cpu().saturating_sub(cpu));
         let run = Run { counts: &counts, cpu, elapsed };
         if self.info.on(Switches::STATISTICS_PROFILE) {
             self.show(&columns(true), statement.rows(1, Some(&counts)))?;
         }
         if self.info.on(Switches::STATISTICS_XML) {
-            let document = statement.document(1, &self.plan_options(), Some(run));
+            let document = statement.document(1, &self.plan_options(), Some((run, &values)));
             self.show_documents(&[document])?;
         }
         Ok(())

@@ -569,7 +569,9 @@ impl BindScope for Scope<'_> {
 
     fn statistics(&self, table: &TableDef) -> Option<Arc<keel_query::stats::TableStatistics>> {
         if table.database == TABLE_VARIABLES {
-            return None;
+            // Its statements are compiled when they are first executed, for the rows that are there by then.
+            let tempdb = self.info.engine.database_by_id(TEMPDB)?;
+            return Some(Arc::new(keel_query::stats::counted(&tempdb.store, table)));
         }
         let entry = self.info.engine.database_by_id(table.database)?;
         let known = self.info.engine.statistics_of(&entry, table);

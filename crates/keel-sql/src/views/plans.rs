@@ -322,7 +322,8 @@ fn query_stats(cx: &ViewContext<'_>) -> Rows {
 
 fn query_row(p: &Program) -> Vec<Value> {
     let s = &p.stats;
-    let mut row = vec![handle(SQL_HANDLE, p), int(0), int(-1), int(1), handle(PLAN_HANDLE, p)];
+    let generation = int(1 + s.recompilations.load(Ordering::Relaxed) as i64);
+    let mut row = vec![handle(SQL_HANDLE, p), int(0), int(-1), generation, handle(PLAN_HANDLE, p)];
     let mut runs = runs(p);
     let elapsed = runs.split_off(runs.len() - 4);
     row.extend(runs);

@@ -31,3 +31,23 @@ fn a_statement_says_behind_its_result_what_its_operators_did() {
     run(&mut session, "set statistics xml off");
     assert!(!run(&mut session, "select n from t").contains("ShowPlanXML"));
 }
+
+#[test]
+fn a_plan_says_what_its_parameters_were_and_are() {
+    let engine = open_with(&SimDisk::new(), 64 << 20);
+    let mut session = connect(&engine);
+    run(&mut session, "create table t (id int primary key, d date); create index by_d on t (d)");
+    run(
+        &mut session,
+        "insert t select value, dateadd(day, value, '2024-01-01') from generate_series(1, 100)",
+    );
+    let ask = |days: &str| {
+        format!("exec sp_executesql N'select count(*) from t where d = @d', N'@d date', '2024-01-{days}'")
+    };
+    run(&mut session, &ask("05"));
+    run(&mut session, "set statistics xml on");
+    let told = run(&mut session, &ask("07"));
+    let parameter = "<ParameterList><ColumnReference Column=\"@d\" ParameterDataType=\"date\" \
+                     ParameterCompiledValue=\"'2024-01-05'\" ParameterRuntimeValue=\"'2024-01-07'\"/></ParameterList>";
+    assert!(told.contains(&parameter.replace('\'', "&apos;")) || told.contains(parameter), "{told}");
+}

@@ -10,9 +10,10 @@
 //! Lock order: `refreshing` → `pending`. Who holds `pending` waits for nobody but readers of the system tree.
 
 use super::{DatabaseEntry, Stored, next_object};
-use crate::catalog::{CatalogOp, Picture};
+use crate::catalog::{CatalogOp, Picture, object_class};
+use keel_base::TreeId;
 use keel_node::ReadPoint;
-use keel_query::catalog::Catalog as _;
+use keel_query::catalog::{Catalog as _, ObjectId};
 use keel_types::error::Result;
 use parking_lot::MutexGuard;
 use std::sync::Arc;
@@ -157,8 +158,25 @@ impl DatabaseEntry {
         }
         let version = self.next_version();
         next.note_changes(ops, version);
+        self.forget_gone_trees(&old, &next, ops);
         self.picture.store(Arc::new(next.at_version(version)));
         self.version.store(version, Ordering::Release);
+    }
+
+    /// Forgets what is remembered of trees that no table has any more. One may have gone to another table (SWITCH).
+    fn forget_gone_trees(&self, old: &Picture, next: &Picture, ops: &[CatalogOp]) {
+        let key_of = |op: &CatalogOp| match op {
+            CatalogOp::Put(object) => object.key(),
+            CatalogOp::Remove(key) => *key,
+        };
+        let tables = ops.iter().map(key_of).filter(|key| key.class == object_class::TABLE);
+        let tables: Vec<ObjectId> = tables.map(|key| key.id).collect();
+        let trees_in = |picture: &Picture| -> Vec<TreeId> {
+            let tables = tables.iter().filter_map(|id| picture.table_by_id(*id));
+            tables.flat_map(|t| t.indexes.iter().map(|i| i.tree).collect::<Vec<_>>()).collect()
+        };
+        let kept = trees_in(next);
+        trees_in(old).into_iter().filter(|tree| !kept.contains(tree)).for_each(|tree| self.forget_tree(tree));
     }
 
     /// The commit whose changes were published is hardened (or has failed, in which case the database has stopped).
