@@ -74,6 +74,7 @@ impl Runner<'_> {
         };
         self.before_temp_change();
         self.info.temp.borrow_mut().remove(table.object_id);
+        self.info.forget_temporary(&table);
         self.discard_trees(&table)
     }
 
@@ -159,6 +160,8 @@ impl Runner<'_> {
     /// A tree of a table goes when the transaction commits.
     pub(crate) fn discard_tree(&mut self, table: &TableDef, tree: TreeId) -> Result<()> {
         let session = self.info.shared.id;
+        // If it stays after all, what is known of it is found out again.
+        self.info.engine.statistics.forget_tree(table.database, tree);
         let txn = self.txns_dyn().transaction(table.database)?;
         txn.drop_tree(tree).map_err(|e| crate::map::txn_error(e, "", session))
     }
