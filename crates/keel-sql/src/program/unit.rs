@@ -138,7 +138,7 @@ pub struct Compiled {
     pub guards: super::Guards,
     /// Statistics that its estimates were made from.
     pub sampled: Vec<Sampled>,
-    /// When it was seen last that these are still what is known ([`crate::engine::Engine::look`]); [`OUT_OF_DATE`] when they were not.
+    /// When it was seen last that these are still what is known (`Engine::look`); [`OUT_OF_DATE`] when they were not.
     pub looked: AtomicU64,
 }
 
