@@ -324,7 +324,9 @@ impl StatisticsCache {
             if let Some(e) = tables.get_mut(&key).filter(|e| e.shape == shape) {
                 let changed = leading_columns(table).map(|c| changes.since(&e.changes, c)).max().unwrap_or(0);
                 let is_current = (changed as f64) < update_threshold(e.statistics.rows);
-                let is_recent = is_current && now.saturating_sub(e.counted) < RECOUNT_AFTER;
+                // Of temporary tables nobody counts changes.
+                let uncounted = changes == Changes::default() && e.changes == changes;
+                let is_recent = is_current && !uncounted && now.saturating_sub(e.counted) < RECOUNT_AFTER;
                 if !automatic || is_recent || e.sampling {
                     return e.statistics.clone();
                 }

@@ -170,6 +170,17 @@ select left(iif(i.name like 'PK%', 'PK', i.name), 10) as name, user_seeks, user_
 commit
 drop table event_of_day
 GO
+-- Temporary tables grow, too.
+create table #event (id int primary key, kind int not null, note char(100) not null default '')
+create index by_kind on #event (kind)
+insert #event (id, kind) select value, value % 3 from generate_series(1, 10)
+exec sp_executesql N'select count(note) as n from #event where kind = 7'
+exec sp_executesql N'select count(note) as n from #event where kind = 7'
+insert #event (id, kind) select value, value % 1000 from generate_series(11, 20000)
+exec sp_executesql N'select count(note) as n from #event where kind = 7'
+select plan_generation_num from sys.dm_exec_query_stats s cross apply sys.dm_exec_sql_text(s.sql_handle) t where t.text = 'select count(note) as n from #event where kind = 7'
+drop table #event
+GO
 -- The time counts as a value.
 insert item (id, status, made, code) select 20000 + value, 0, dateadd(second, -value, getdate()), 'new' from generate_series(1, 20) 
 update statistics item with fullscan

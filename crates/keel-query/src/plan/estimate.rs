@@ -5,7 +5,7 @@
 //! does. What lies between
 //! constants the histogram says. Between `@x - 20` and `@x` it is not known where they are, but that they are at most 21
 //! values: guessing for each end on its own would make of it a share of the table, which grows with the table. Values are those of
-//! constants and those that variables have by now ([`super::known`]).
+//! constants and those that variables have by now (`known`).
 
 use super::Planner;
 use super::cost;

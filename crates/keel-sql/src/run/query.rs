@@ -3,7 +3,7 @@
 use super::needs::{Securable, needs_of};
 use super::showplan::{Statement, Watch};
 use super::{Frame, Halt, Runner, Txns};
-use crate::engine::{DatabaseEntry, TABLE_VARIABLES};
+use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::program::lower::CAPTURED_ROWS;
 use crate::program::{
@@ -185,8 +185,10 @@ impl Runner<'_> {
         let engine = &self.info.engine;
         let is_known = |s: &Sampled| {
             let Some(entry) = engine.database_by_id(s.database) else { return true };
-            let picture = entry.picture();
-            let Some(table) = picture.table_by_id(s.object) else { return true };
+            let own = (s.database == TEMPDB).then(|| self.info.temp.borrow().by_id(s.object).cloned());
+            let Some(table) = own.flatten().or_else(|| entry.picture().table_by_id(s.object)) else {
+                return true;
+            };
             Arc::ptr_eq(&engine.statistics_of(&entry, &table), &s.statistics)
         };
         let fresh = compiled.sampled.iter().all(is_known);
