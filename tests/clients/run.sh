@@ -129,7 +129,7 @@ run_client() {
         Microsoft.SqlServer.ConnectionInfo Microsoft.SqlServer.Management.Sdk.Sfc Microsoft.SqlServer.SqlEnum Microsoft.SqlServer.Dac
       ;;
     tiberius | mssql-tds)
-      (cd "$here/$1" && CARGO_TARGET_DIR="$cache/$1" cargo run --quiet)
+      (cd "$here/$1" && CARGO_TARGET_DIR="$cache/$1" CARGO_PROFILE_DEV_DEBUG=0 cargo run --quiet)
       ;;
     *) echo "unknown client $1" >&2; return 2 ;;
   esac
