@@ -47,8 +47,8 @@ pub enum Grouping {
     Order,
 }
 
-/// Names that `USE HINT` takes and `sys.dm_exec_valid_use_hints` lists, those of SQL Server 2022. Of these DISABLE_OPTIMIZER_ROWGOAL and DISABLE_PARAMETER_SNIFFING
-/// act.
+/// Names that `USE HINT` takes and `sys.dm_exec_valid_use_hints` lists, those of SQL Server 2022. Of these DISABLE_OPTIMIZER_ROWGOAL and
+/// DISABLE_PARAMETER_SNIFFING act.
 pub const USE_HINTS: [&str; 31] = [
     "ASSUME_FULL_INDEPENDENCE_FOR_FILTER_ESTIMATES",
     "ASSUME_JOIN_PREDICATE_DEPENDS_ON_FILTERS",

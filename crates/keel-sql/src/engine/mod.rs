@@ -18,7 +18,7 @@ mod history;
 mod load;
 mod logins;
 mod places;
-mod planning;
+pub(crate) mod planning;
 mod registry;
 mod secrets;
 mod server;

@@ -19,6 +19,7 @@ mod compile_only;
 mod cursor;
 mod cursor_query;
 mod definitions;
+mod fresh;
 mod instead;
 mod live_cursor;
 mod needs;

@@ -3,12 +3,12 @@
 use super::needs::{Securable, needs_of};
 use super::showplan::{Statement, Watch};
 use super::{Frame, Halt, Runner, Txns};
-use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, TABLE_VARIABLES};
 use crate::errors;
 use crate::program::lower::CAPTURED_ROWS;
 use crate::program::{
-    Call, Compiled, CompiledCode, Dependencies, Guards, InUse, Need, OUT_OF_DATE, Object, Program, Sampled,
-    Standing, Unit, UnitSource,
+    Call, Compiled, CompiledCode, Dependencies, Guards, InUse, Need, Object, Program, Standing, Unit,
+    UnitSource,
 };
 use crate::session::info::{Info, Pending, RowSet};
 use crate::session::options::Switches;
@@ -17,7 +17,6 @@ use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed, comma
 use keel_base::DatabaseId;
 use keel_parser::ast::{self, StatementKind};
 use keel_query::RowSink;
-use keel_query::catalog::Catalog as _;
 use keel_query::plan::Dml;
 use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
@@ -165,35 +164,6 @@ impl Runner<'_> {
     /// Whether the session is where its names were looked for.
     pub(super) fn is_there(&self, dependencies: &Dependencies) -> bool {
         dependencies.current.is_none_or(|(d, schema)| self.is_at(d, schema))
-    }
-
-    /// Whether the statistics that a plan was made from are still what is known of its tables. One that is not would still be right.
-    #[inline]
-    fn is_fresh(&self, compiled: &Compiled) -> bool {
-        if compiled.sampled.is_empty() {
-            return true;
-        }
-        let now = self.info.engine.look();
-        match compiled.looked.load(Ordering::Relaxed) {
-            OUT_OF_DATE => false,
-            looked => looked == now || self.has_statistics_of(compiled, now),
-        }
-    }
-
-    #[cold]
-    fn has_statistics_of(&self, compiled: &Compiled, now: u64) -> bool {
-        let engine = &self.info.engine;
-        let is_known = |s: &Sampled| {
-            let Some(entry) = engine.database_by_id(s.database) else { return true };
-            let own = (s.database == TEMPDB).then(|| self.info.temp.borrow().by_id(s.object).cloned());
-            let Some(table) = own.flatten().or_else(|| entry.picture().table_by_id(s.object)) else {
-                return true;
-            };
-            Arc::ptr_eq(&engine.statistics_of(&entry, &table), &s.statistics)
-        };
-        let fresh = compiled.sampled.iter().all(is_known);
-        compiled.looked.store(if fresh { now } else { OUT_OF_DATE }, Ordering::Relaxed);
-        fresh
     }
 
     fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {

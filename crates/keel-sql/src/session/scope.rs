@@ -4,6 +4,7 @@ mod closed_views;
 mod elsewhere;
 mod rows;
 mod types;
+mod values;
 
 use super::identity::owner;
 use super::info::Info;
@@ -30,9 +31,6 @@ use keel_types::ty::parse::{TypeArg, TypeSite, parse_type};
 use keel_types::{Collation, SqlType, Value};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-
-/// Trace flag: nothing is planned for the values of parameters.
-const NO_SNIFFING: i32 = 4136;
 
 /// Table variables of a frame, made when first mentioned.
 pub type FrameTables = RefCell<Vec<Option<Arc<TableDef>>>>;
@@ -151,19 +149,6 @@ impl<'a> Scope<'a> {
     /// The same, for a plan that is made by these decisions.
     pub(crate) fn directed(self, directions: Arc<Directions>) -> Scope<'a> {
         Scope { directions: Some(directions), ..self }
-    }
-
-    /// The same, where the program's variables have these values.
-    pub(crate) fn with_values(self, values: &'a [Value]) -> Scope<'a> {
-        Scope { values, ..self }
-    }
-
-    /// Whether plans are made for the values of parameters: PARAMETER_SNIFFING of the database, and trace flag 4136 turns it off.
-    fn sniffs(&self) -> bool {
-        let entry = self.info.current_database();
-        let picture = entry.picture();
-        crate::scoped::sniffs_parameters(picture.settings(), entry.is_copy())
-            && !self.info.engine.trace_flags().contains(&NO_SNIFFING)
     }
 
     /// The same, where a program's variables can be seen.
@@ -582,9 +567,7 @@ impl BindScope for Scope<'_> {
     }
 
     fn variable_value(&self, index: usize, any: bool) -> Option<Value> {
-        let parameter = || self.program.is_some_and(|p| index < p.parameters.len()) && self.sniffs();
-        let value = self.values.get(index)?;
-        (any || parameter()).then(|| value.clone())
+        self.known_value(index, any)
     }
 
     fn now(&self) -> keel_query::expr::fold::Now {
