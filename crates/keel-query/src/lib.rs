@@ -48,7 +48,7 @@ pub mod meta;
 pub mod openjson;
 pub mod openxml;
 pub mod partition;
-mod parts;
+pub mod parts;
 pub mod plan;
 pub mod policy;
 pub mod queue;

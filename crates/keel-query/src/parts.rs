@@ -4,11 +4,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Parts that threads are spread over.
-pub(crate) const PARTS: usize = 8;
+pub const PARTS: usize = 8;
 
 /// The part of the calling thread: less than [`PARTS`], its own as long as there are not more threads than parts.
 #[inline]
-pub(crate) fn part_of_thread() -> usize {
+#[must_use]
+pub fn part_of_thread() -> usize {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
         static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed) % PARTS;

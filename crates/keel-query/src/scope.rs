@@ -376,6 +376,11 @@ pub trait BindScope {
         let _ = index;
         None
     }
+    /// Whether it is told of indexes that the statement could have used on this table if they were there.
+    fn notes_missing_indexes(&self, table: &TableDef) -> bool {
+        let _ = table;
+        false
+    }
     /// What a scalar variable has while the statement is compiled: a parameter's value, or with `any` that of a local variable too. `None` where
     /// it has none, or where plans are not to be made for values of parameters.
     fn variable_value(&self, index: usize, any: bool) -> Option<Value> {

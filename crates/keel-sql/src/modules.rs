@@ -195,7 +195,9 @@ pub(crate) fn invoke(
     let views = TxnSet::behind(ctx.txns).map(|set| set.exchange_views(Views::new()));
     let mut runner = Runner::nested(info, ctx.txns, &mut later);
     let before = info.enter_security_level(runs_as);
+    let entered = info.enter_program();
     let outcome = runner.run(program, frame);
+    info.leave_program(program, &entered);
     if let (Some(set), Some(views)) = (TxnSet::behind(ctx.txns), views) {
         set.exchange_views(views);
     }

@@ -229,6 +229,8 @@ pub struct Binder<'a> {
     unguarded: u32,
     /// A predicate of a security policy is part of the statement.
     pub(crate) guarded: bool,
+    /// Something in its plan lacks an index.
+    pub(crate) lacks_index: bool,
     /// Masked columns of the tables that are read.
     pub(crate) masked: Vec<mask::MaskSource>,
     /// Parameters of the inline functions being expanded, innermost last.
@@ -308,6 +310,7 @@ impl<'a> Binder<'a> {
             system_time: None,
             unguarded: 0,
             guarded: false,
+            lacks_index: false,
             masked: Vec::new(),
             parameters: Vec::new(),
             depth: 0,

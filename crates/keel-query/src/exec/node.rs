@@ -8,6 +8,7 @@ use super::count::Counts;
 use super::parallel::{GatherNode, GatherOp};
 use crate::bind::rel::{AggFunc, Frame, JoinKind, SetKind, VirtualRef, WindowFunc};
 use crate::expr::compile::{Code, Pred};
+use crate::plan::missing::Lack;
 use crate::plan::shown::Shown;
 use crate::usage::IndexUse;
 use keel_base::{DatabaseId, TreeId};
@@ -231,6 +232,8 @@ pub struct Access {
     /// The first key column of the tree, where it is decoded and its key bytes are an integer's: rows with one value of it can be kept
     /// in one part.
     pub leading: Option<Leading>,
+    /// An index that is not there.
+    pub lacks: Option<Box<Lack>>,
     /// For SHOWPLAN.
     pub shown: Shown,
     /// For SHOWPLAN: the lookup.

@@ -19,14 +19,14 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Sarg {
     /// Column position.
-    column: usize,
-    kind: SargKind,
+    pub(super) column: usize,
+    pub(super) kind: SargKind,
     /// Position of the conjunct it comes from.
-    conjunct: usize,
+    pub(super) conjunct: usize,
 }
 
 #[derive(Clone, Debug)]
-enum SargKind {
+pub(super) enum SargKind {
     Eq(Expr),
     Low(Expr, bool),
     High(Expr, bool),
@@ -150,7 +150,7 @@ fn locator_value<'e>(get: &Get, e: &'e Expr) -> Option<&'e Expr> {
     (left.as_slot() == Some(get.locator) && !own(right)).then_some(&**right)
 }
 
-fn sargs(get: &Get, conjuncts: &[Expr]) -> Vec<Sarg> {
+pub(super) fn sargs(get: &Get, conjuncts: &[Expr]) -> Vec<Sarg> {
     let own = |e: &Expr| e.slots().iter().any(|s| get.column_of(*s).is_some());
     let mut found = Vec::new();
     for (i, e) in conjuncts.iter().enumerate() {
@@ -220,6 +220,11 @@ impl Path {
     /// The conjunct whose pattern bounds the search by its first letters. Whether the rest fits is tested all the same.
     pub(super) fn pattern(&self) -> Option<usize> {
         self.low.as_ref().filter(|low| matches!(low.kind, SargKind::Like(_))).map(|low| low.conjunct)
+    }
+
+    /// Whether it goes to one row by its locator.
+    pub(super) fn is_by_row(&self) -> bool {
+        self.row.is_some()
     }
 
     /// The order its rows come in.
@@ -483,6 +488,7 @@ impl Planner<'_, '_> {
             self.binder.scope.reads_committed(table.database);
         }
         let leading = leading_of(get, path, &index, &decode);
+        let lacks = self.lack_of(get, path, conjuncts, need);
         let access = Access {
             database: table.database,
             object: table.object_id as u32,
@@ -517,6 +523,7 @@ impl Planner<'_, '_> {
             keeps_row: false,
             needs_key: located || direct,
             leading,
+            lacks,
             shown,
             shown_lookup,
         };

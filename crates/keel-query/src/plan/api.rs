@@ -2,7 +2,7 @@
 
 use super::remote::RemoteParts;
 use super::run::{Body, Plan, Pool, subquery_states};
-use super::{Planner, SubPlan};
+use super::{Planner, SubPlan, missing};
 use crate::bind::expr::{Clause, ExprCx};
 use crate::bind::query::Destination;
 use crate::bind::rel::{Rel, SlotSet, VirtualRef};
@@ -144,6 +144,7 @@ pub(crate) fn finish(
     into: Option<ast::ObjectName>,
 ) -> Plan {
     binder.report_columns();
+    let missing = if binder.lacks_index { missing::of_plan(&body, &subplans) } else { Box::default() };
     Plan {
         columns,
         into,
@@ -158,6 +159,7 @@ pub(crate) fn finish(
         directions: binder.steering.decided(),
         told: binder.steering.told_so(),
         guide: None,
+        missing,
         once: binder.asked.recompile,
         fixed: binder.asked.keeps_plan,
         planned_for: binder.planned_for(),

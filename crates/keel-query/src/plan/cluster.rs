@@ -649,7 +649,12 @@ impl ClusterPlanner<'_, '_, '_> {
                 let mut child_need = need.clone();
                 key_exprs.iter().chain(&rest).for_each(|e| e.add_slots(&mut child_need));
                 let left = self.build(outer, &child_need)?;
-                let right = self.build_leaf(*inner, None, &[], &child_need)?;
+                let mut right = self.build_leaf(*inner, None, &[], &child_need)?;
+                if let Source::Table(get, _) = &self.leaves[*inner].source {
+                    let mut conjuncts = self.exprs(&self.conditions.own[*inner]);
+                    conjuncts.extend_from_slice(&key_exprs);
+                    self.planner.note_join(get, &conjuncts, &child_need, left.node.rows, &mut right.node);
+                }
                 let (probe, build) = if *build_inner { (left, right) } else { (right, left) };
                 self.planner.hash_join(JoinKind::Inner, probe, build, key_exprs, rest, need)
             }

@@ -12,6 +12,7 @@ mod grouped;
 mod known;
 mod late;
 mod mark;
+pub mod missing;
 pub mod parallel;
 pub mod physical;
 pub mod remote;
@@ -43,6 +44,7 @@ pub use api::{
     compile_remote_change, compile_select, compile_select_into,
 };
 pub use directions::{Directions, Told};
+pub use missing::MissingIndex;
 pub use run::Plan;
 
 /// An order that would save a sort, and how many rows will be asked for.

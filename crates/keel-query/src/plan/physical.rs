@@ -9,7 +9,7 @@ use super::repeated::Repeated;
 use super::shown::{Object, Part, Shown};
 use super::text::show_loop;
 use super::{Estimated, Planner, SortOrder, rewrite};
-use crate::bind::rel::{JoinKind, JoinMethod, Rel, SetKind, SharedRel, SlotSet, SortKey, WindowCall};
+use crate::bind::rel::{Get, JoinKind, JoinMethod, Rel, SetKind, SharedRel, SlotSet, SortKey, WindowCall};
 use crate::errors::{self, Result};
 use crate::exec::node::{
     FilterNode, HashJoinNode, HashKey, HashKeys, LoopNode, Node, Op, OrderKey, ProjectNode, RecursiveNode,
@@ -540,7 +540,12 @@ impl Planner<'_, '_> {
             return self.loop_join(kind, l, inner, Vec::new(), need);
         }
         let with_loop = self.decided();
-        let hashed = self.plan(right, &inside, &SortOrder::NONE)?;
+        let table = table_of(&right);
+        let mut hashed = self.plan(right, &inside, &SortOrder::NONE)?;
+        if let Some((get, mut conjuncts)) = table {
+            conjuncts.extend(keys.iter().cloned());
+            self.note_join(&get, &conjuncts, &inside, l.node.rows, &mut hashed.node);
+        }
         if let Some(inner) = looped {
             let loop_cost = Repeated::of(&inner.node).for_each(l.node.rows);
             let probe = if keys.is_empty() { hashed.node.rows * cost::TOUCH } else { cost::HASH_PROBE };
@@ -727,6 +732,18 @@ impl Planner<'_, '_> {
         let (rows, cost, produced) = (input.node.rows, input.node.cost, input.produced);
         let node = SpoolNode { input: Arc::new(input.node), slots, outer };
         Planned::plain(Op::Spool(Arc::new(node)), rows, cost, produced)
+    }
+}
+
+/// The stored table that is read, and its conditions.
+fn table_of(rel: &Rel) -> Option<(Get, Vec<Expr>)> {
+    match rel {
+        Rel::Get(get) => Some(((**get).clone(), Vec::new())),
+        Rel::Filter { input, predicates } => table_of(input).map(|(get, mut all)| {
+            all.extend(predicates.iter().cloned());
+            (get, all)
+        }),
+        _ => None,
     }
 }
 

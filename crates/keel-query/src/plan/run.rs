@@ -2,6 +2,7 @@
 
 use super::SubPlan;
 use super::directions::{Directions, Told};
+use super::missing::MissingIndex;
 use super::parallel::ViewsRead;
 use super::steps::{self, Step};
 use crate::bind::mask::MaskSource;
@@ -52,6 +53,8 @@ pub struct Plan {
     pub(crate) told: Told,
     /// The plan guide whose hints it was made with: its database, and its name.
     pub(crate) guide: Option<Box<(String, String)>>,
+    /// Indexes that it would have cost less with.
+    pub(crate) missing: Box<[MissingIndex]>,
     /// It is for one execution.
     pub(crate) once: bool,
     /// It stays when the data becomes another.
@@ -220,6 +223,12 @@ impl Plan {
     /// It was made with the hints of this guide of a database.
     pub fn set_guide(&mut self, database: String, name: String) {
         self.guide = Some(Box::new((database, name)));
+    }
+
+    /// Indexes that are not there and with which it would have cost less, those that would save most first.
+    #[must_use]
+    pub fn missing(&self) -> &[MissingIndex] {
+        &self.missing
     }
 
     /// Whether it is for one execution (`OPTION (RECOMPILE)`): values of variables may be part of it.

@@ -4,6 +4,7 @@
 //! here and three steps there.
 
 use super::SubPlan;
+use super::missing::Lack;
 use super::run::Body;
 use super::shown::{Part, Shown};
 use crate::bind::rel::SetKind;
@@ -38,6 +39,8 @@ pub struct Step<'p> {
     pub node: usize,
     /// Several threads may run it.
     pub parallel: bool,
+    /// The index that it lacks.
+    pub(super) lacks: Option<&'p Lack>,
     /// What it reads from.
     pub inputs: Vec<Step<'p>>,
 }
@@ -70,6 +73,7 @@ fn change<'p>(dml: &'p DmlPlan, source: Step<'p>) -> Step<'p> {
         bytes: source.bytes,
         node: dml.source.identity(),
         parallel: false,
+        lacks: None,
         inputs: vec![source],
     }
 }
@@ -107,6 +111,7 @@ impl Tree {
             bytes: made.bytes,
             node: made.node,
             parallel: true,
+            lacks: None,
             inputs: vec![made],
         }
     }
@@ -160,6 +165,7 @@ impl Tree {
                     bytes: both[0].bytes,
                     node: n.identity(),
                     parallel: false,
+                    lacks: None,
                     inputs: both,
                 };
                 (spool("Index Spool", true), vec![all])
@@ -175,7 +181,8 @@ impl Tree {
                 let (rows, bytes, node) = (n.rows, input.bytes, g.input.identity());
                 let (cost, inputs) = (n.cost.max(input.cost), vec![input]);
                 let shown = Cow::Borrowed(&g.shown);
-                return Step { shown, rows, executions, cost, bytes, node, parallel: true, inputs };
+                let lacks = None;
+                return Step { shown, rows, executions, cost, bytes, node, parallel: true, lacks, inputs };
             }
             Op::Shared(s) => {
                 let first = self.shared.insert(s.of.number);
@@ -188,7 +195,7 @@ impl Tree {
         let bytes = inputs.iter().map(|i| i.bytes).sum::<u32>().max(VALUE_BYTES);
         let cost = (n.cost * executions).max(inputs.iter().map(|i| i.cost).sum());
         let (node, parallel) = (n.identity(), self.parallel);
-        Step { shown, rows: n.rows, executions, cost, bytes, node, parallel, inputs }
+        Step { shown, rows: n.rows, executions, cost, bytes, node, parallel, lacks: None, inputs }
     }
 }
 
@@ -207,11 +214,13 @@ fn access<'p>(n: &Node, a: &'p Access, executions: f64, parallel: bool) -> Step<
         bytes: decode.iter().map(|d| bytes_of(&d.ty)).sum::<u32>().max(VALUE_BYTES),
         node: n.identity(),
         parallel,
+        lacks: None,
         inputs: Vec::new(),
     };
     let cost = n.cost * executions;
     let (Some(lookup), Some(shown)) = (&a.lookup, &a.shown_lookup) else {
-        return read(&a.shown, &a.decode, n.rows, executions, cost);
+        let read = read(&a.shown, &a.decode, n.rows, executions, cost);
+        return Step { lacks: a.lacks.as_deref(), ..read };
     };
     let fetched = super::cost::LOOKUP * n.rows * executions;
     let found = read(&a.shown, &a.decode, n.rows, executions, (cost - fetched).max(0.0));
@@ -224,6 +233,7 @@ fn access<'p>(n: &Node, a: &'p Access, executions: f64, parallel: bool) -> Step<
         bytes: found.bytes + fetch.bytes,
         node: n.identity(),
         parallel,
+        lacks: a.lacks.as_deref(),
         inputs: vec![found, fetch],
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! A statement whose subqueries are evaluated by themselves has their plans first and its own last, below a Sequence.
 
+use super::missing::MissingIndex;
 use super::shown::{Object, Part, SeekKey, Shown};
 use super::steps::Step;
 use crate::catalog::IndexKind;
@@ -41,6 +42,8 @@ pub struct Statement<'a> {
     pub guide: Option<(&'a str, &'a str)>,
     /// It was made by directions: `UsePlan`.
     pub is_told: bool,
+    /// Indexes that it lacks.
+    pub missing: &'a [MissingIndex],
     /// Variables whose values it was made for.
     pub parameters: &'a [Parameter],
     /// An execution.
@@ -108,6 +111,7 @@ pub fn joined(mut steps: Vec<Step<'_>>) -> Step<'_> {
         bytes,
         node,
         parallel: false,
+        lacks: None,
         inputs: steps,
     }
 }
@@ -140,6 +144,7 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
         let attributes = std::iter::once(("DegreeOfParallelism", degree.as_str())).chain(reason).chain(told);
         let plan = out.create_element("QueryPlan").with_attributes(attributes);
         plan.write_inner_content(|out| {
+            write_missing(out, about.missing)?;
             if let Some(run) = about.run {
                 let [cpu, elapsed] = [run.cpu, run.elapsed].map(|t| t.as_millis().to_string());
                 let times = [("CpuTime", cpu.as_str()), ("ElapsedTime", elapsed.as_str())];
@@ -151,6 +156,43 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
         })?;
         Ok(())
     })?;
+    Ok(())
+}
+
+fn write_missing(out: &mut Out, missing: &[MissingIndex]) -> io::Result<()> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    out.create_element("MissingIndexes").write_inner_content(|out| {
+        for index in missing {
+            let impact = index.impact.to_string();
+            let group = out.create_element("MissingIndexGroup").with_attribute(("Impact", impact.as_str()));
+            group.write_inner_content(|out| {
+                let names =
+                    [("Database", &index.database), ("Schema", &index.schema), ("Table", &index.table.name)];
+                let names = names.map(|(name, value)| (name, format!("[{value}]")));
+                let names = names.iter().map(|(name, value)| (*name, value.as_str()));
+                let element = out.create_element("MissingIndex").with_attributes(names);
+                element.write_inner_content(|out| write_missing_columns(out, index))?;
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn write_missing_columns(out: &mut Out, index: &MissingIndex) -> io::Result<()> {
+    for (usage, columns) in index.columns().into_iter().filter(|(_, columns)| !columns.is_empty()) {
+        let group = out.create_element("ColumnGroup").with_attribute(("Usage", usage));
+        group.write_inner_content(|out| {
+            columns.iter().try_for_each(|(id, name)| {
+                let (id, name) = (id.to_string(), format!("[{name}]"));
+                let attributes = [("Name", name.as_str()), ("ColumnId", id.as_str())];
+                out.create_element("Column").with_attributes(attributes).write_empty().map(drop)
+            })
+        })?;
+    }
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! The statement a session is at, as other threads may see it: activity views and deadlock reports tell it.
 
-use crate::program::Program;
+use crate::program::{Instruction, Program, Runs, Unit};
+use crate::query_store::{plan_hash, query_hash};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,6 +19,8 @@ pub struct Current {
 pub struct StatementAt {
     /// The batch or module.
     pub program: Arc<Program>,
+    /// Its place among the program's instructions.
+    instruction: u32,
     /// Where the statement begins in its text, bytes.
     pub start: u32,
     /// Where it ends.
@@ -61,9 +64,8 @@ impl StatementAt {
     /// The statement of an instruction, if there is such a one.
     #[must_use]
     pub fn of(program: &Arc<Program>, instruction: u32) -> Option<StatementAt> {
-        let instruction = program.code.get(instruction as usize)?;
-        let (start, end, line) = (instruction.start, instruction.end, instruction.line);
-        Some(StatementAt { program: Arc::clone(program), start, end, line })
+        let Instruction { start, end, line, .. } = *program.code.get(instruction as usize)?;
+        Some(StatementAt { program: Arc::clone(program), instruction, start, end, line })
     }
 
     /// Its text.
@@ -72,16 +74,50 @@ impl StatementAt {
         self.program.text.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 
+    /// `query_hash`.
+    #[must_use]
+    pub fn query_hash(&self) -> u64 {
+        query_hash(&self.program, (self.start, self.end))
+    }
+
+    /// `query_plan_hash` of the plan that is kept of it; 0 when none is.
+    #[must_use]
+    pub fn plan_hash(&self) -> u64 {
+        let kept = self.unit().and_then(Unit::newest);
+        kept.map_or(0, |compiled| plan_hash(&compiled.code))
+    }
+
+    /// How many plans were made of it.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        1 + self.unit().map_or(0, |unit| unit.recompilations.load(Ordering::Relaxed))
+    }
+
+    /// How often it ran and what that cost; `None` when it did not, and of what is no query.
+    #[must_use]
+    pub fn runs(&self) -> Option<Runs> {
+        self.program.code.get(self.instruction as usize)?.stats.as_ref()?.runs()
+    }
+
+    fn unit(&self) -> Option<&Unit> {
+        self.program.code.get(self.instruction as usize)?.op.unit()
+    }
+
     /// Where it begins and ends in the text in bytes of UTF-16, as the product counts; the end is -1 at the end of the text.
     #[must_use]
     pub fn offsets(&self) -> (i64, i64) {
-        let text = &*self.program.text;
-        let until = |end: u32| {
-            let units = text.get(..end as usize).map_or(0, |part| part.encode_utf16().count());
-            2 * units as i64
-        };
-        let rest = text.get(self.end as usize..).unwrap_or_default();
-        let ends = rest.trim_end_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
-        (until(self.start), if ends { -1 } else { until(self.end) })
+        offsets(&self.program.text, (self.start, self.end))
     }
+}
+
+/// Where a statement begins and ends in a text in bytes of UTF-16, as the product counts; the end is -1 at the end of the text.
+#[must_use]
+pub fn offsets(text: &str, (start, end): (u32, u32)) -> (i64, i64) {
+    let until = |end: u32| {
+        let units = text.get(..end as usize).map_or(0, |part| part.encode_utf16().count());
+        2 * units as i64
+    };
+    let rest = text.get(end as usize..).unwrap_or_default();
+    let ends = rest.trim_end_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
+    (until(start), if ends { -1 } else { until(end) })
 }

@@ -17,6 +17,7 @@ mod encryption;
 mod history;
 mod load;
 mod logins;
+mod missing_indexes;
 mod places;
 pub(crate) mod planning;
 mod registry;
@@ -32,11 +33,13 @@ pub(crate) use attach::RAISED as RAISED_BY_ATTACHING;
 pub use attach::{Attach, NotAttached};
 pub use clone::CloneOptions;
 pub(crate) use clone::{CLONE, VERIFIED_CLONE};
-pub use current::{Before, Current, StatementAt};
+pub use current::{Before, Current, StatementAt, offsets};
 pub use database::{DatabaseEntry, OpenTransaction};
 pub use encryption::{Unopened, thumbprint};
 pub use load::{Load, LoadRecord};
 pub use logins::{DatabaseUser, LoginRecord, Logins};
+use missing_indexes::MissingIndexes;
+pub use missing_indexes::{Group, Lacked};
 pub use registry::{SessionShared, Sessions, Status, Traffic, Usage, add};
 pub use server::StoredDatabase;
 pub use snapshots::StoredSnapshot;
@@ -156,6 +159,8 @@ pub struct Engine {
     pub programs: ProgramCache,
     /// Row counts and distributions, for the planner.
     pub statistics: keel_query::stats::StatisticsCache,
+    /// Indexes that plans lacked.
+    missing_indexes: MissingIndexes,
     /// Statements that have changed many rows.
     much_changed: AtomicU64,
     configuration: RwLock<HashMap<i32, ConfigurationValue>>,
@@ -259,6 +264,7 @@ impl Engine {
             shares_tempdb: AtomicBool::new(false),
             programs: ProgramCache::new(options.instance.memory_bytes),
             statistics: keel_query::stats::StatisticsCache::default(),
+            missing_indexes: MissingIndexes::default(),
             much_changed: AtomicU64::new(0),
             configuration: RwLock::default(),
             stamp: AtomicU64::new(1),

@@ -157,12 +157,10 @@ impl Info {
                 let [_, plan] = crate::views::program_handles(&at.program);
                 plan.as_bytes().map_or(Field::Null, |bytes| Field::Bytes(bytes.to_vec()))
             }
-            Action::QueryHash | Action::QueryPlanHash => {
-                crate::views::plans::text_hash(&at.program.text).into()
-            }
-            Action::QueryHashSigned | Action::QueryPlanHashSigned => {
-                crate::views::plans::text_hash(&at.program.text).cast_signed().into()
-            }
+            Action::QueryHash => at.query_hash().into(),
+            Action::QueryHashSigned => at.query_hash().cast_signed().into(),
+            Action::QueryPlanHash => at.plan_hash().into(),
+            Action::QueryPlanHashSigned => at.plan_hash().cast_signed().into(),
             _ => {
                 let [sql, _] = crate::views::program_handles(&at.program);
                 let handle = super::predicate::hex(sql.as_bytes().unwrap_or_default());

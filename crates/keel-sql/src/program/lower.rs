@@ -254,7 +254,8 @@ impl Lower<'_> {
 
     fn emit(&mut self, op: Op) -> usize {
         let (start, end) = self.place;
-        self.program.code.push(Instruction { op, line: self.line, start, end });
+        let stats = op.is_query().then(Box::default);
+        self.program.code.push(Instruction { op, line: self.line, start, end, stats });
         self.program.code.len() - 1
     }
 

@@ -24,7 +24,7 @@ mod variables;
 pub use guards::{Guards, Object};
 pub use lower::{ModuleShape, lower_batch, lower_module};
 pub use slots::Variables;
-pub use stats::{RunCost, RunStats, Total};
+pub use stats::{RunCost, RunStats, Runs, Total};
 pub use unit::{
     Compiled, CompiledCode, Dependencies, InUse, Need, OUT_OF_DATE, Sampled, Standing, Unit, UnitSource,
 };
@@ -228,6 +228,8 @@ pub struct Instruction {
     pub start: u32,
     /// Where it ends.
     pub end: u32,
+    /// Of a query or change: how often it ran and what that cost.
+    pub stats: Option<Box<RunStats>>,
 }
 
 /// The steps.
@@ -341,11 +343,20 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether it is a statement that a Query Store records.
+    /// Whether it is a statement whose runs are counted, here and by a Query Store.
     #[must_use]
     #[inline]
     pub fn is_query(&self) -> bool {
         matches!(self, Op::Select { .. } | Op::Dml { .. } | Op::SelectInto(_))
+    }
+
+    /// The query or change that a plan is kept for.
+    #[must_use]
+    pub fn unit(&self) -> Option<&Unit> {
+        match self {
+            Op::Select { query: unit, .. } | Op::Dml { statement: unit, .. } => Some(unit),
+            _ => None,
+        }
     }
 
     /// Whether it reads variables in expressions alone, which say what they read: what else grows may stay behind.

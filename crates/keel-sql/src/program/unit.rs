@@ -114,6 +114,9 @@ pub struct Unit {
     kept: [OnceLock<Arc<Compiled>>; KEPT],
     /// The newest after those.
     cache: arc_swap::ArcSwapOption<Compiled>,
+    /// How often it was compiled again.
+    pub recompilations: AtomicU64,
+    query_hash: OnceLock<u64>,
 }
 
 /// The compiled form.
@@ -212,7 +215,21 @@ impl Unit {
     #[must_use]
     pub fn new(source: UnitSource) -> Unit {
         let kept = [const { OnceLock::new() }; KEPT];
-        Unit { source, kept, cache: arc_swap::ArcSwapOption::empty() }
+        let cache = arc_swap::ArcSwapOption::empty();
+        Unit { source, kept, cache, recompilations: AtomicU64::new(0), query_hash: OnceLock::new() }
+    }
+    /// Where its statement is in its program's text, bytes; nowhere when it is none.
+    #[must_use]
+    pub fn span(&self) -> (u32, u32) {
+        match &self.source {
+            UnitSource::Statement(statement) => (statement.span.start, statement.span.end),
+            UnitSource::Expr(..) | UnitSource::Condition(_) => (0, 0),
+        }
+    }
+    /// `query_hash` of its statement, in its program.
+    #[must_use]
+    pub fn query_hash(&self, program: &super::Program) -> u64 {
+        *self.query_hash.get_or_init(|| crate::query_store::query_hash(program, self.span()))
     }
     /// A value.
     #[must_use]

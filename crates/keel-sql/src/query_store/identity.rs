@@ -59,6 +59,20 @@ impl Slot {
     }
 }
 
+/// `query_hash` of a statement in its program.
+pub(crate) fn query_hash(program: &Program, span: (u32, u32)) -> u64 {
+    let text = program.text.get(span.0 as usize..span.1 as usize).unwrap_or_default();
+    read(program, text.trim_end_matches(ENDS)).1
+}
+
+/// `query_plan_hash` of a compiled statement; 0 of what has no plan.
+pub(crate) fn plan_hash(code: &CompiledCode) -> u64 {
+    match code {
+        CompiledCode::Plan(plan) => shape_hash(&plan.steps()),
+        _ => 0,
+    }
+}
+
 /// The declarations of a statement's variables, in the order in which they are read, and its hash.
 fn read(program: &Program, statement: &str) -> (String, u64) {
     let Ok(tokens) = tokenize(statement, program.quoted_identifier) else {
@@ -110,21 +124,17 @@ pub(super) struct Planned {
 }
 
 /// The hash of a slot's plan; 0 of what is planned anew each time.
-pub(super) fn plan_hash(slot: &Slot) -> u64 {
-    match slot.compiled.as_ref().map(|c| &c.code) {
-        Some(CompiledCode::Plan(plan)) => shape_hash(&plan.steps()),
-        _ => 0,
-    }
+pub(super) fn plan_hash_of(slot: &Slot) -> u64 {
+    slot.compiled.as_ref().map_or(0, |compiled| plan_hash(&compiled.code))
 }
 
 /// The plan of a slot, with its document.
 pub(super) fn planned(slot: &Slot, query_hash: u64) -> Planned {
-    let hash = plan_hash(slot);
+    let hash = plan_hash_of(slot);
     let Some(CompiledCode::Plan(plan)) = slot.compiled.as_ref().map(|c| &c.code) else {
         return Planned { hash, document: None, parallel: false };
     };
-    let text = slot.program.text.get(slot.span.0 as usize..slot.span.1 as usize).unwrap_or_default();
-    let document = crate::run::plan_document(&slot.program, text, plan, (query_hash, hash));
+    let document = crate::run::plan_document(&slot.program, slot.span, plan, (query_hash, hash));
     Planned { hash, document: Some(document), parallel: plan.degree() > 1 }
 }
 
@@ -140,7 +150,7 @@ pub(super) fn directions(slot: &Slot) -> Option<DirectionsRow> {
 }
 
 /// Operators and the indexes that they read, in their order.
-fn shape_hash(steps: &[Step<'_>]) -> u64 {
+pub(crate) fn shape_hash(steps: &[Step<'_>]) -> u64 {
     let mut shape = String::new();
     let mut write = |object: &Object, shape: &mut String| {
         let _ = write!(shape, " {object}");

@@ -1,6 +1,6 @@
 //! A database's store in memory: numbers of what is stored, sums of the interval that runs, and rows that are yet to be written.
 
-use super::identity::{Identity, directions, plan_hash, planned, text_key};
+use super::identity::{Identity, directions, plan_hash_of, planned, text_key};
 use super::record::{Slot, Sums};
 use super::rows::{
     Compiles, ContextRow, DOCUMENT, DirectionsRow, ForcedRow, HintRow, IntervalRow, Key, PlanRow, QueryRow,
@@ -365,7 +365,7 @@ impl Memory {
         let identity = slot.identity();
         let compile_us = slot.compiled.as_ref().map_or(0, |c| c.first_seen_us());
         let query = self.query_of(settings, slot, &identity, taken, compile_us, at)?;
-        let shape = (query, plan_hash(slot));
+        let shape = (query, plan_hash_of(slot));
         let mut compile_us = compile_us;
         let plan = match self.by_shape.get(&shape) {
             Some(plan) => self.known_plan(*plan, slot),

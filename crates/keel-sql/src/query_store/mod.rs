@@ -43,14 +43,14 @@ pub(crate) use advice::{forced, hinted, parse_hints, with_hints};
 pub use flush::rounds;
 pub(crate) use flush::{clear, flush_all, write_out};
 pub(crate) use gather::{gather, gather_if_free};
-pub(crate) use identity::{CATEGORIES, statement_handle};
+pub(crate) use identity::{CATEGORIES, plan_hash, query_hash, shape_hash, statement_handle};
 pub(crate) use procs::{
     sp_query_store_clear_hints, sp_query_store_clear_message_queues, sp_query_store_consistency_check,
     sp_query_store_flush_db, sp_query_store_force_plan, sp_query_store_remove_plan,
     sp_query_store_remove_query, sp_query_store_reset_exec_stats, sp_query_store_set_hints,
     sp_query_store_unforce_plan,
 };
-pub(crate) use record::{Figure, figure};
+pub(crate) use record::{Figure, StatementBegun, figure};
 pub use record::{Recorded, Recording};
 pub(crate) use rows::{
     ContextRow, ForcedRow, HintRow, IntervalRow, PlanRow, QueryRow, RuntimeRow, Stored, TextRow, WaitRow,

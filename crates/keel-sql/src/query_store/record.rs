@@ -1,25 +1,22 @@
 //! What a session notes of the statements it runs.
 //!
-//! An execution costs two looks at the monotonic clock, one look into a map that only this session has, and an entry of a list; at the end of the
-//! request, or when the list is full, the entries are added to the sums of their slots. Processor time is measured then, once for all
-//! of them, and shared out by the time each took.
+//! An execution costs, beside what is measured of every statement, one look into a map that only this session has, and an entry of a list; at
+//! the end of the request, or when the list is full, the entries are added to the sums of their slots.
 
 use super::Map;
 use super::identity::category_of;
 use super::rows::ContextRow;
-use crate::program::{Compiled, InUse, Program, Unit};
+use crate::program::{Compiled, InUse, Program, RunCost, Unit};
 use crate::run::Halt;
 use crate::session::info::Info;
 use crate::session::options::Switches;
 use keel_base::{DatabaseId, waits};
-use keel_store::base::thread_misses;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// Statements with their plans that a session remembers; at the limit it begins anew.
 const KNOWN_MAX: usize = 256;
@@ -176,8 +173,6 @@ impl Recorded {
 struct Ran {
     slot: u32,
     outcome: usize,
-    /// It is part of another's.
-    inner: bool,
     at: i64,
     figures: [u64; figure::COUNT],
     /// Categories and nanoseconds; nearly always none.
@@ -208,17 +203,10 @@ pub struct Recording {
     known: RefCell<Map<Known, u32>>,
     slots: RefCell<Vec<Arc<Slot>>>,
     ran: RefCell<Vec<Ran>>,
-    /// Processor time when executions were last added up.
-    cpu: Cell<Duration>,
 }
 
-/// Where clocks and counters stood when a statement began.
+/// Where the session's notes stood when a statement began.
 pub(crate) struct StatementBegun {
-    at: Duration,
-    logical_reads: u64,
-    writes: u64,
-    misses: u64,
-    degree: u64,
     waits: usize,
     /// Those of the statement around it.
     around: (bool, u32),
@@ -232,8 +220,7 @@ impl Info {
     }
 
     fn records_now(&self, program: &Program) -> bool {
-        let looks = self.options.borrow().switches.any(Switches::LOOKING);
-        if looks || program.id == 0 || program.identity.object_id < 0 {
+        if program.id == 0 || program.identity.object_id < 0 {
             return false;
         }
         let here = self.database.borrow();
@@ -247,16 +234,10 @@ impl Info {
     /// A statement begins.
     pub(crate) fn record_start(&self) -> StatementBegun {
         let recording = &self.recording;
-        let used = &self.shared.used;
         if recording.depth.replace(recording.depth.get() + 1) == 0 {
             waits::follow(true);
         }
         StatementBegun {
-            at: self.engine.options().env.clock.now(),
-            logical_reads: used.logical_reads.load(Ordering::Relaxed),
-            writes: used.writes.load(Ordering::Relaxed),
-            misses: thread_misses(),
-            degree: self.enter_degree(),
             waits: waits::followed(),
             around: (recording.wanted.replace(true), recording.slot.replace(0)),
         }
@@ -354,10 +335,14 @@ impl Info {
         self.recording.slot.set(slot);
     }
 
-    /// A statement has ended.
-    pub(crate) fn record_end<T>(&self, begun: StatementBegun, outcome: &std::result::Result<T, Halt>) {
+    /// A statement has ended, at this cost.
+    pub(crate) fn record_end<T>(
+        &self,
+        begun: StatementBegun,
+        cost: &RunCost,
+        outcome: &std::result::Result<T, Halt>,
+    ) {
         let recording = &self.recording;
-        let degree = self.leave_degree(begun.degree);
         let depth = recording.depth.get() - 1;
         recording.depth.set(depth);
         let waits = if waits::followed() > begun.waits { waited_since(begun.waits) } else { Vec::new() };
@@ -369,26 +354,22 @@ impl Info {
         if slot == 0 {
             return;
         }
-        let now = self.engine.options().env.clock.now();
-        let used = &self.shared.used;
         let outcome = match outcome {
             Ok(_) => 0,
             Err(_) if self.shared.cancel.is_cancelled() => 1,
             Err(_) => 2,
         };
-        let rows = if outcome == 0 { self.row_count.get() } else { 0 };
         let mut figures = [0; figure::COUNT];
-        figures[figure::DURATION] = now.saturating_sub(begun.at).as_nanos() as u64;
-        figures[figure::LOGICAL_READS] =
-            used.logical_reads.load(Ordering::Relaxed).saturating_sub(begun.logical_reads);
-        figures[figure::WRITES] = used.writes.load(Ordering::Relaxed).saturating_sub(begun.writes);
-        figures[figure::READS] = thread_misses().saturating_sub(begun.misses);
-        figures[figure::DEGREE] = degree;
-        figures[figure::ROWS] = rows;
-        let since = now.saturating_sub(self.meter.began());
-        let at = self.shared.request_started.load(Ordering::Relaxed) + (since.as_nanos() / 100) as i64;
+        figures[figure::DURATION] = cost.elapsed_nanos;
+        figures[figure::CPU] = cost.cpu_nanos;
+        figures[figure::LOGICAL_READS] = cost.logical_reads;
+        figures[figure::WRITES] = cost.writes;
+        figures[figure::READS] = cost.reads;
+        figures[figure::DEGREE] = cost.degree;
+        figures[figure::ROWS] = cost.rows;
+        let at = cost.began + (cost.elapsed_nanos / 100) as i64;
         let mut ran = recording.ran.borrow_mut();
-        ran.push(Ran { slot, outcome, inner: depth > 0, at, figures, waits });
+        ran.push(Ran { slot, outcome, at, figures, waits });
         if ran.len() >= RAN_MAX {
             drop(ran);
             self.add_up();
@@ -397,31 +378,10 @@ impl Info {
 
     /// Adds what has run since the last time to the sums of its slots.
     pub(crate) fn add_up(&self) {
-        if !self.recording.ran.borrow().is_empty() {
-            self.add_up_by(self.cpu_so_far());
-        }
-    }
-
-    /// The same at the end of a request, with the processor time that it has used.
-    pub(crate) fn add_up_all(&self, cpu: Duration) {
-        if !self.recording.ran.borrow().is_empty() {
-            self.add_up_by(cpu);
-        }
-        self.recording.cpu.set(Duration::ZERO);
-    }
-
-    fn add_up_by(&self, cpu: Duration) {
-        let recording = &self.recording;
-        let cpu = cpu.saturating_sub(recording.cpu.replace(cpu)).as_nanos() as u64;
-        let mut ran = recording.ran.borrow_mut();
-        let slots = recording.slots.borrow();
-        let took: u64 = ran.iter().filter(|r| !r.inner).map(|r| r.figures[figure::DURATION]).sum();
-        for mut run in ran.drain(..) {
+        let mut ran = self.recording.ran.borrow_mut();
+        let slots = self.recording.slots.borrow();
+        for run in ran.drain(..) {
             let Some(slot) = slots.get(run.slot as usize - 1) else { continue };
-            let duration = run.figures[figure::DURATION];
-            let share = u128::from(cpu) * u128::from(duration) / u128::from(took.max(duration).max(1));
-            let at_most = duration.saturating_mul(run.figures[figure::DEGREE].max(1));
-            run.figures[figure::CPU] = u64::try_from(share).unwrap_or(u64::MAX).min(at_most);
             let mut sums = slot.sums.lock();
             let sums = sums[run.outcome].get_or_insert_default();
             sums.add(run.at, &run.figures, &run.waits);

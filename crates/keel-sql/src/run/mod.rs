@@ -278,11 +278,11 @@ impl<'a> Runner<'a> {
             self.info.unresolved.set(false);
             let watched = self.info.engine.events.wants_statements();
             let began = if watched { self.info.statement_starting(program, instruction) } else { None };
-            let recorded = instruction.op.is_query() && self.info.records(program);
-            let recorded = if recorded { Some(self.info.record_start()) } else { None };
+            let stats = instruction.stats.as_deref();
+            let entered = if stats.is_some() { self.info.enter_statement(program) } else { None };
             let stepped = self.step(program, frame, &instruction.op);
-            if let Some(begun) = recorded {
-                self.info.record_end(begun, &stepped);
+            if let (Some(stats), Some(entered)) = (stats, entered) {
+                self.info.leave_statement(stats, entered, &stepped);
             }
             let next = match stepped {
                 Err(Halt::Raised(e)) => {

@@ -114,7 +114,7 @@ impl Runner<'_> {
         });
         let compiled = Arc::new(compiled?);
         if (again || compiled.is_for_once()) && matches!(unit.source, UnitSource::Statement(_)) {
-            program.stats.recompilations.fetch_add(1, Ordering::Relaxed);
+            unit.recompilations.fetch_add(1, Ordering::Relaxed);
             self.info.engine.programs.recompilations.fetch_add(1, Ordering::Relaxed);
         }
         if compiled.is_for_once() {
@@ -221,6 +221,9 @@ impl Runner<'_> {
                 break compiled;
             }
         };
+        if let CompiledCode::Plan(plan) = &compiled.code {
+            self.info.engine.note_missing(plan.missing());
+        }
         compiled.took_us = u32::try_from(clock.now().saturating_sub(began).as_micros()).unwrap_or(u32::MAX);
         Ok(compiled)
     }
@@ -380,12 +383,24 @@ impl Runner<'_> {
             return Ok(());
         }
         let run = self.run_plan(plan, frame, watch.as_ref())?;
+        self.note_lacked(program, query, &compiled);
         self.statement_succeeded()?;
         self.info.error.set(0);
         self.info.row_count.set(run.rows);
         crate::engine::add(&self.info.shared.used.rows, run.rows);
         self.done((!assigns).then_some(run.rows), command::SELECT);
         Ok(self.show_run(&shown, watch)?)
+    }
+
+    /// A plan has been executed: indexes that would have helped are told.
+    #[inline]
+    fn note_lacked(&self, program: &Arc<Program>, unit: &Unit, compiled: &Compiled) {
+        if let CompiledCode::Plan(plan) = &compiled.code
+            && !plan.missing().is_empty()
+        {
+            let plan_hash = || crate::query_store::plan_hash(&compiled.code);
+            self.info.engine.note_lacked(plan.missing(), program, unit, plan_hash);
+        }
     }
 
     /// Error 524 in a trigger, and in what it calls, where the instance does not want it to return results.
@@ -478,6 +493,7 @@ impl Runner<'_> {
             self.sink.columns(&compiled.columns);
         }
         let run = self.run_plan(plan, frame, watch.as_ref())?;
+        self.note_lacked(program, statement, &compiled);
         self.statement_succeeded()?;
         self.note_dml(&run);
         if plan.returns_rows() {

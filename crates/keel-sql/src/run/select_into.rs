@@ -32,13 +32,8 @@ impl Runner<'_> {
         if self.only_compiles() {
             let (select, span) = statement;
             let plan = keel_query::compile_select(&self.scope(program, frame), select)?;
-            self.explains(&Statement {
-                text: span.text(&program.text),
-                of: &program.text,
-                kind: "SELECT INTO",
-                plan: &plan,
-                program,
-            })?;
+            let span = (span.start, span.end);
+            self.explains(&Statement { span, kind: "SELECT INTO", plan: &plan, program })?;
             return Ok(());
         }
         let at = std::ptr::from_ref(statement) as usize;

@@ -9,6 +9,7 @@ use crate::catalog::SecurableRef;
 use crate::errors;
 use crate::functions::PRODUCT_VERSION;
 use crate::program::{Compiled, CompiledCode, Op, Program, SetOp, Unit, UnitSource};
+use crate::query_store::{query_hash, shape_hash};
 use crate::session::options::Switches;
 use crate::sink::{ColumnMeta, ResultSink, command};
 use keel_base::DatabaseId;
@@ -69,9 +70,8 @@ pub(super) struct Watch {
 
 /// A statement with a plan.
 pub(super) struct Statement<'a> {
-    pub(super) text: &'a str,
-    /// What it is a statement of, whose hash it has: that by which `dm_exec_query_stats` knows it.
-    pub(super) of: &'a str,
+    /// Where it is in the text of its program, bytes.
+    pub(super) span: (u32, u32),
     /// In capitals: `SELECT INTO`.
     pub(super) kind: &'static str,
     pub(super) plan: &'a keel_query::Plan,
@@ -82,7 +82,7 @@ pub(super) struct Statement<'a> {
 impl<'a> Statement<'a> {
     pub(super) fn new(program: &'a Program, unit: &Unit, plan: &'a keel_query::Plan) -> Statement<'a> {
         let UnitSource::Statement(statement) = &unit.source else {
-            return Statement { text: "", of: &program.text, kind: "SELECT", plan, program };
+            return Statement { span: (0, 0), kind: "SELECT", plan, program };
         };
         let kind = match &statement.kind {
             StatementKind::Insert(_) => "INSERT",
@@ -91,7 +91,12 @@ impl<'a> Statement<'a> {
             StatementKind::Merge(_) => "MERGE",
             _ => "SELECT",
         };
-        Statement { text: statement.span.text(&program.text), of: &program.text, kind, plan, program }
+        let span = (statement.span.start, statement.span.end);
+        Statement { span, kind, plan, program }
+    }
+
+    pub(super) fn text(&self) -> &'a str {
+        self.program.text.get(self.span.0 as usize..self.span.1 as usize).unwrap_or_default()
     }
 
     /// With what an execution counted, and the values of the variables that the plan was made for.
@@ -101,8 +106,8 @@ impl<'a> Statement<'a> {
         options: &[(&'static str, bool)],
         run: Option<(Run<'_>, &[Value])>,
     ) -> String {
-        let hash = crate::views::plans::text_hash(self.of);
-        self.document_of((hash, hash), number, options, run)
+        let hashes = (query_hash(self.program, self.span), shape_hash(&self.plan.steps()));
+        self.document_of(hashes, number, options, run)
     }
 
     /// With hashes of the query and of the plan.
@@ -116,7 +121,7 @@ impl<'a> Statement<'a> {
         let (run, values) = run.map_or((None, &[][..]), |(run, values)| (Some(run), values));
         let (degree, serial_reason) = (self.plan.degree(), self.plan.serial_reason());
         let about = xml::Statement {
-            text: &crate::secrets::without_secrets(self.text),
+            text: &crate::secrets::without_secrets(self.text()),
             number,
             kind: self.kind,
             options,
@@ -126,6 +131,7 @@ impl<'a> Statement<'a> {
             serial_reason,
             guide: self.plan.guide(),
             is_told: self.plan.told() == keel_query::plan::Told::Directions,
+            missing: self.plan.missing(),
             parameters: &self.parameters(values),
             run,
         };
@@ -191,7 +197,7 @@ impl Rows<'_> {
 
     fn of_statement(&mut self, statement: &Statement<'_>, root: &Step<'_>, cost: f64) {
         let mut row = self.begin(root.node);
-        row.extend([Value::str(statement.text), number(self.statement as u64), number(1), number(0)]);
+        row.extend([Value::str(statement.text()), number(self.statement as u64), number(1), number(0)]);
         row.extend([Value::Null, Value::Null, Value::Null, Value::Null, Value::Float(root.rows)]);
         row.extend([Value::Null, Value::Null, Value::Null, Value::Float(cost * UNIT_COST)]);
         row.extend([Value::Null, Value::Null, Value::str(statement.kind), Value::Bit(false), Value::Null]);
@@ -369,10 +375,11 @@ fn columns(counted: bool) -> Vec<ColumnMeta> {
 /// The document of one statement with its plan, as a Query Store keeps it: with hashes of the query and of the plan.
 pub(crate) fn plan_document(
     program: &Program,
-    text: &str,
+    span: (u32, u32),
     plan: &keel_query::Plan,
     hashes: (u64, u64),
 ) -> String {
+    let text = program.text.get(span.0 as usize..span.1 as usize).unwrap_or_default();
     let kind = match text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default() {
         word if word.eq_ignore_ascii_case("INSERT") => "INSERT",
         word if word.eq_ignore_ascii_case("UPDATE") => "UPDATE",
@@ -381,12 +388,12 @@ pub(crate) fn plan_document(
         _ => "SELECT",
     };
     let options = [("QUOTED_IDENTIFIER", program.quoted_identifier), ("ANSI_NULLS", program.ansi_nulls)];
-    let statement = Statement { text, of: text, kind, plan, program };
+    let statement = Statement { span, kind, plan, program };
     xml::document(PRODUCT_VERSION, &[statement.document_of(hashes, 1, &options, None)])
 }
 
-/// The document of all statements of a program that have been compiled; `None` when none has.
-pub fn cached_document(program: &Program) -> Option<String> {
+/// The document of a program's statements that have been compiled, of one place (bytes) or of all; `None` when there are none.
+pub fn cached_document(program: &Program, place: Option<(u32, u32)>) -> Option<String> {
     let options = [("QUOTED_IDENTIFIER", program.quoted_identifier), ("ANSI_NULLS", program.ansi_nulls)];
     let mut statements = Vec::new();
     let mut add = |unit: &Unit, compiled: &Compiled| {
@@ -396,10 +403,9 @@ pub fn cached_document(program: &Program) -> Option<String> {
         }
     };
     for instruction in &program.code {
-        let (Op::Select { query: unit, .. } | Op::Dml { statement: unit, .. }) = &instruction.op else {
-            continue;
-        };
-        if let Some(compiled) = unit.newest() {
+        let Some(unit) = instruction.op.unit() else { continue };
+        let is_wanted = place.is_none_or(|place| place == (instruction.start, instruction.end));
+        if is_wanted && let Some(compiled) = unit.newest() {
             add(unit, &compiled);
         }
     }

@@ -552,6 +552,9 @@ impl BindScope for Scope<'_> {
         Some(self.info.picture(&entry))
     }
 
+    fn notes_missing_indexes(&self, table: &TableDef) -> bool {
+        ![TEMPDB, TABLE_VARIABLES].contains(&table.database) && table.object_id > 0 && !table.queue
+    }
     fn statistics(&self, table: &TableDef) -> Option<Arc<keel_query::stats::TableStatistics>> {
         if table.database == TABLE_VARIABLES {
             // Its statements are compiled when they are first executed, for the rows that are there by then.

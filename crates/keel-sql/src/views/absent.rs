@@ -1,5 +1,5 @@
 //! Views over what this server does not have, which administrators' scripts read beside all others: column stores, tables in
-//! memory, SQL trace, missing indexes, plans as XML,
+//! memory, SQL trace, plans as XML,
 //! priorities and remote bindings of service broker, encryption, clusters of the operating system. They have the product's columns and no rows.
 
 use super::{
@@ -11,7 +11,6 @@ const N60: SqlType = SqlType::NVarChar(Length::Limited(60));
 const N256: SqlType = SqlType::NVarChar(Length::Limited(256));
 const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
 const ADDRESS: SqlType = SqlType::VarBinary(Length::Limited(8));
-const HASH: SqlType = SqlType::Binary(8);
 const FLOAT: SqlType = SqlType::Float;
 const REAL: SqlType = SqlType::Real;
 const PRECISE: SqlType = SqlType::DateTime2(7);
@@ -264,23 +263,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("segment_read_count", INT), ("segment_skip_count", INT), ("actual_read_row_count", BIG), ("estimated_read_row_count", BIG),
         ("page_server_read_count", BIG), ("page_server_read_ahead_count", BIG), ("lob_page_server_read_count", BIG),
         ("lob_page_server_read_ahead_count", BIG),
-    ]),
-    none("dm_db_missing_index_groups", &[("index_group_handle", INT), ("index_handle", INT)]),
-    none("dm_db_missing_index_group_stats", &[
-        ("group_handle", INT), ("unique_compiles", BIG), ("user_seeks", BIG), ("user_scans", BIG), ("last_user_seek", DATE),
-        ("last_user_scan", DATE), ("avg_total_user_cost", FLOAT), ("avg_user_impact", FLOAT), ("system_seeks", BIG),
-        ("system_scans", BIG), ("last_system_seek", DATE), ("last_system_scan", DATE), ("avg_total_system_cost", FLOAT),
-        ("avg_system_impact", FLOAT),
-    ]),
-    none("dm_db_missing_index_group_stats_query", &[
-        ("group_handle", INT), ("query_hash", HASH), ("query_plan_hash", HASH), ("last_sql_handle", HANDLE),
-        ("last_statement_start_offset", INT), ("last_statement_end_offset", INT), ("last_statement_sql_handle", HANDLE),
-        ("user_seeks", BIG), ("user_scans", BIG), ("last_user_seek", DATE), ("last_user_scan", DATE), ("avg_total_user_cost", FLOAT),
-        ("avg_user_impact", FLOAT), ("system_seeks", BIG), ("system_scans", BIG), ("last_system_seek", DATE),
-        ("last_system_scan", DATE), ("avg_total_system_cost", FLOAT), ("avg_system_impact", FLOAT),
-    ]),
-    none("dm_db_missing_index_columns", &[
-        ("column_id", INT), ("column_name", NAME), ("column_usage", SqlType::VarChar(Length::Limited(20))),
     ]),
     none("dm_db_tuning_recommendations", &[
         ("name", SqlType::NVarChar(Length::Limited(4000))), ("type", SqlType::NVarChar(Length::Limited(4000))), ("reason", TEXT),

@@ -42,10 +42,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("allow_row_locks", BIT), ("allow_page_locks", BIT),
         ("has_filter", BIT), ("filter_definition", TEXT), ("bucket_count", INT), ("auto_created", BIT),
     ]),
-    none("dm_db_missing_index_details", &[
-        ("index_handle", INT), ("database_id", SMALL), ("object_id", INT), ("equality_columns", TEXT), ("inequality_columns", TEXT),
-        ("included_columns", TEXT), ("statement", TEXT),
-    ]),
     none("dm_db_xtp_checkpoint_stats", &[("last_lsn_processed", BIG), ("end_of_log_lsn", BIG)]),
     none("dm_os_server_diagnostics_log_configurations", &[("is_enabled", BIT), ("path", N256), ("max_size", INT), ("max_files", INT)]),
     none("index_resumable_operations", &[

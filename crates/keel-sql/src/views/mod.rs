@@ -47,6 +47,7 @@ mod machine;
 mod management;
 pub mod messages;
 mod mirroring;
+mod missing_indexes;
 mod modules;
 mod msdb;
 mod objects;
@@ -184,7 +185,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 62] {
+fn groups() -> [&'static [SystemView]; 63] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -235,6 +236,7 @@ fn groups() -> [&'static [SystemView]; 62] {
         files::VIEWS,
         describe::VIEWS,
         plans::VIEWS,
+        missing_indexes::VIEWS,
         traces::VIEWS,
         events::VIEWS,
         audit::VIEWS,

@@ -6,7 +6,6 @@ use crate::program::Program;
 use keel_store::base::PAGE_SIZE;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -146,7 +145,7 @@ fn lock_info(lock: &[Value]) -> Vec<Value> {
 fn cache_objects(cx: &ViewContext<'_>) -> Rows {
     let row = |(i, p): (usize, Arc<Program>)| {
         let pages = p.kept_bytes().div_ceil(PAGE_SIZE);
-        let uses = p.stats.executions.load(Ordering::Relaxed) as i64;
+        let uses = p.stats.runs().map_or(0, |runs| runs.executions as i64);
         let database = i64::from(p.identity.database.0);
         let sql: String = p.text.chars().take(SQL_CHARACTERS).collect();
         let mut row =

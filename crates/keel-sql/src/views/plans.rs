@@ -1,10 +1,8 @@
-//! The plan cache: programs, how often they ran and what that cost.
-//!
-//! A row stands for a whole batch, prepared text or module, where the product has one for each of its statements: offsets
-//! are those of the whole text.
+//! The plan cache: programs, their statements and modules, how often they ran and what that cost.
 
 use super::{BIG, Column, DATE, INT, KIND, NULL, SystemView, ViewContext, date, int, text};
-use crate::program::{Program, ProgramKind, Total};
+use crate::engine::StatementAt;
+use crate::program::{Program, ProgramKind, Runs, Total};
 use crate::secrets::without_secrets;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
@@ -171,8 +169,8 @@ const fn plan_columns(plan: SqlType) -> [Column; 5] {
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_exec_query_stats", columns: QUERY, rows: query_stats },
     SystemView { schema: "sys", name: "dm_exec_procedure_stats", columns: PROCEDURE, rows: procedure_stats },
-    SystemView { schema: "sys", name: "dm_exec_function_stats", columns: PROCEDURE, rows: uncounted },
-    SystemView { schema: "sys", name: "dm_exec_trigger_stats", columns: PROCEDURE, rows: uncounted },
+    SystemView { schema: "sys", name: "dm_exec_function_stats", columns: PROCEDURE, rows: function_stats },
+    SystemView { schema: "sys", name: "dm_exec_trigger_stats", columns: PROCEDURE, rows: trigger_stats },
     SystemView { schema: "sys", name: "dm_exec_cached_plans", columns: CACHED, rows: cached_plans },
     SystemView {
         schema: "sys",
@@ -270,11 +268,6 @@ pub(super) fn text_row(program: &Program) -> Vec<Value> {
     ]
 }
 
-fn ran(cx: &ViewContext<'_>) -> impl Iterator<Item = Arc<Program>> {
-    let all = cx.engine.programs.all();
-    all.into_iter().filter(|p| p.stats.executions.load(Ordering::Relaxed) > 0)
-}
-
 /// What keeps two plans of one text apart here: the database and the module they are of.
 fn plan_attributes(cx: &ViewContext<'_>) -> Rows {
     let Some(handle) = cx.args.first().and_then(Value::as_bytes) else { return Vec::new() };
@@ -285,12 +278,26 @@ fn plan_attributes(cx: &ViewContext<'_>) -> Rows {
     vec![attribute("dbid", database), attribute("objectid", i64::from(program.identity.object_id))]
 }
 
-/// The plan of all statements of a text, whatever offsets are asked for: those of `dm_exec_query_stats` are of the whole text.
+/// The plans of a text's statements. `dm_exec_text_query_plan` may name one by where it begins and ends.
 fn query_plan(cx: &ViewContext<'_>) -> Rows {
     let Some(handle) = cx.args.first().and_then(Value::as_bytes) else { return Vec::new() };
     let Some(program) = by_handle(cx, handle) else { return Vec::new() };
+    let named = |at: usize| match cx.args.get(at) {
+        Some(Value::Int(offset)) => Some(*offset),
+        _ => None,
+    };
+    let wanted = (named(1).unwrap_or(0), named(2).unwrap_or(-1));
+    let place = match wanted {
+        (0, -1) => None,
+        _ => {
+            let at = statements(&program).find(|at| at.offsets() == wanted);
+            let Some(at) = at else { return Vec::new() };
+            Some((at.start, at.end))
+        }
+    };
     let mut row = text_row(&program);
-    row[4] = crate::run::cached_document(&program).filter(|d| levels(d) <= XML_LEVELS_MAX).map_or(NULL, text);
+    let document = crate::run::cached_document(&program, place);
+    row[4] = document.filter(|d| levels(d) <= XML_LEVELS_MAX).map_or(NULL, text);
     vec![row]
 }
 
@@ -316,46 +323,52 @@ fn figures(total: &Total) -> [Value; 4] {
     total.get().map(Value::Int)
 }
 
-fn query_stats(cx: &ViewContext<'_>) -> Rows {
-    ran(cx).map(|p| query_row(&p)).collect()
+/// The statements of a program that are queries or changes.
+fn statements(program: &Arc<Program>) -> impl Iterator<Item = StatementAt> + '_ {
+    let counted = (0..).zip(&program.code).filter(|(_, instruction)| instruction.stats.is_some());
+    counted.filter_map(|(at, _)| StatementAt::of(program, at))
 }
 
-fn query_row(p: &Program) -> Vec<Value> {
-    let s = &p.stats;
-    let generation = int(1 + s.recompilations.load(Ordering::Relaxed) as i64);
-    let mut row = vec![handle(SQL_HANDLE, p), int(0), int(-1), generation, handle(PLAN_HANDLE, p)];
-    let mut runs = runs(p);
-    let elapsed = runs.split_off(runs.len() - 4);
-    row.extend(runs);
+fn query_stats(cx: &ViewContext<'_>) -> Rows {
+    let rows_of = |program: &Arc<Program>| -> Rows {
+        statements(program).filter_map(|at| Some(query_row(&at, &at.runs()?))).collect()
+    };
+    cx.engine.programs.all().iter().flat_map(rows_of).collect()
+}
+
+fn query_row(at: &StatementAt, runs: &Runs) -> Vec<Value> {
+    let [sql, plan] = handles(&at.program);
+    let (from, to) = at.offsets();
+    let mut row = vec![sql, int(from), int(to), int(at.generation() as i64), plan];
+    let mut figures_of = figures_of(runs);
+    let elapsed = figures_of.split_off(figures_of.len() - 4);
+    row.extend(figures_of);
     // Nothing runs in a CLR.
     row.extend([0; 4].map(int));
     row.extend(elapsed);
-    let hash = Value::bytes(text_hash(&p.text).to_be_bytes().to_vec());
-    row.extend([hash.clone(), hash]);
-    row.extend(figures(&s.rows));
-    let executions = s.executions.load(Ordering::Relaxed) as i64;
-    let degrees = s.degree.get();
+    row.extend([at.query_hash(), at.plan_hash()].map(|hash| Value::bytes(hash.to_be_bytes().to_vec())));
+    row.extend(figures(&runs.rows));
+    let degrees = runs.degree.get();
     row.extend([NULL, NULL]);
     row.extend(degrees.map(int));
     row.extend([0; 12].map(int));
     // Threads beside the session's own, which are reserved when they are used.
-    let helpers: Vec<i64> = degrees.iter().zip([executions, 1, 1, 1]).map(|(all, own)| all - own).collect();
+    let own = [runs.executions as i64, 1, 1, 1];
+    let helpers: Vec<i64> = degrees.iter().zip(own).map(|(all, own)| all - own).collect();
     row.extend(helpers.iter().chain(&helpers).map(|n| int(*n)));
     // Grants, column stores: there are none. What is written to files is not counted by statement, and every physical read is one
     // of a page.
     row.extend([0; 8].map(int));
     row.extend([NULL; 4]);
-    row.extend(figures(&s.reads));
+    row.extend(figures(&runs.reads));
     row.extend([0; 8].map(int));
     row
 }
 
 /// From `creation_time` or `cached_time` to `max_elapsed_time`.
-fn runs(p: &Program) -> Vec<Value> {
-    let s = &p.stats;
-    let mut row = vec![date(s.created.load(Ordering::Relaxed)), date(s.last.load(Ordering::Relaxed))];
-    row.push(int(s.executions.load(Ordering::Relaxed) as i64));
-    for total in [&s.cpu_us, &s.reads, &s.writes, &s.logical_reads, &s.elapsed_us] {
+fn figures_of(runs: &Runs) -> Vec<Value> {
+    let mut row = vec![date(runs.created), date(runs.last), int(runs.executions as i64)];
+    for total in [&runs.cpu_us, &runs.reads, &runs.writes, &runs.logical_reads, &runs.elapsed_us] {
         row.extend(figures(total));
     }
     row
@@ -368,22 +381,36 @@ pub fn text_hash(text: &str) -> u64 {
 }
 
 fn procedure_stats(cx: &ViewContext<'_>) -> Rows {
-    let procedures =
-        ran(cx).filter(|p| p.identity.kind == ProgramKind::Procedure && p.identity.object_id > 0);
-    let row = |p: Arc<Program>| {
-        let mut row = vec![int(p.identity.database.0), int(p.identity.object_id)];
-        row.extend([text("P "), text("SQL_STORED_PROCEDURE")]);
-        row.extend([handle(SQL_HANDLE, &p), handle(PLAN_HANDLE, &p)]);
-        row.extend(runs(&p));
-        row.extend([NULL; 4]);
-        row
-    };
-    procedures.map(row).collect()
+    module_stats(cx, ProgramKind::Procedure, "P ", "SQL_STORED_PROCEDURE")
 }
 
-/// Runs of functions and triggers are not counted apart: their cost is that of who called them.
-fn uncounted(_: &ViewContext<'_>) -> Rows {
-    Vec::new()
+/// Functions that return a value; what one costs that returns a table is that of the statements in it.
+fn function_stats(cx: &ViewContext<'_>) -> Rows {
+    module_stats(cx, ProgramKind::Function, "FN", "SQL_SCALAR_FUNCTION")
+}
+
+fn trigger_stats(cx: &ViewContext<'_>) -> Rows {
+    module_stats(cx, ProgramKind::Trigger, "TR", "SQL_TRIGGER")
+}
+
+fn module_stats(
+    cx: &ViewContext<'_>,
+    wanted: ProgramKind,
+    kind: &'static str,
+    described: &'static str,
+) -> Rows {
+    let row = |p: &Arc<Program>| {
+        let runs = p.stats.runs()?;
+        let mut row =
+            vec![int(p.identity.database.0), int(p.identity.object_id), text(kind), text(described)];
+        row.extend(handles(p));
+        row.extend(figures_of(&runs));
+        row.extend([NULL; 4]);
+        Some(row)
+    };
+    let all = cx.engine.programs.all();
+    let of_kind = |p: &&Arc<Program>| p.identity.kind == wanted && p.identity.object_id > 0;
+    all.iter().filter(of_kind).filter_map(row).collect()
 }
 
 /// `objtype` of a plan.
@@ -398,7 +425,7 @@ pub(super) fn kind(program: &Program) -> &'static str {
 
 fn cached_plans(cx: &ViewContext<'_>) -> Rows {
     let row = |(i, p): (usize, Arc<Program>)| {
-        let uses = p.stats.executions.load(Ordering::Relaxed) as i64;
+        let uses = p.stats.runs().map_or(0, |runs| runs.executions as i64);
         let bytes = p.kept_bytes();
         let mut row = vec![int(i as i64), int(Arc::strong_count(&p) as i64), int(uses), int(bytes as i64)];
         row.extend([NULL, text("Compiled Plan"), text(kind(&p)), handle(PLAN_HANDLE, &p), int(2), NULL]);

@@ -448,6 +448,9 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
     let mut row = vec![int(s.id), int(0), date(started), text(state), text(command(s))];
     let at = s.current.statement();
     let (from, to) = at.as_ref().map_or((0, -1), StatementAt::offsets);
+    let hashes = at.as_ref().map_or([NULL, NULL], |at| {
+        [at.query_hash(), at.plan_hash()].map(|hash| Value::bytes(hash.to_be_bytes().to_vec()))
+    });
     let [sql, plan] = at.map_or([handle(s), NULL], |at| super::plans::handles(&at.program));
     row.extend([sql.clone(), int(from), int(to), plan]);
     let (database, connection) = (int(s.database.load(Ordering::Relaxed)), connection_id(s, None));
@@ -472,7 +475,8 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
     row.extend([int(elapsed), int(0), NULL, int(used.reads), int(used.writes), int(used.logical_reads)]);
     row.extend(options(s));
     let (error, level) = (s.error.load(Ordering::Relaxed), if own { int(info.nest_level()) } else { NULL });
-    row.extend([int(used.rows), int(error), level, int(0), bit(false), int(s.group().id), NULL, NULL]);
+    row.extend([int(used.rows), int(error), level, int(0), bit(false), int(s.group().id)]);
+    row.extend(hashes);
     let degree = s.degree.load(Ordering::Relaxed) as i64;
     row.extend([sql, NULL, int(degree), if degree > 1 { int(degree) } else { NULL }, bit(false)]);
     // Nobody waits for a page here, and no page server has any.

@@ -27,9 +27,13 @@ pub(super) fn server_permission(view: &str) -> Option<&'static str> {
         "dm_xe_",
         "dm_clr_",
     ];
-    const CLOSED_OF_DATABASES: [&str; 5] = [
+    const CLOSED_OF_DATABASES: [&str; 9] = [
         "dm_db_index_usage_stats",
+        "dm_db_missing_index_columns",
         "dm_db_missing_index_details",
+        "dm_db_missing_index_group_stats",
+        "dm_db_missing_index_group_stats_query",
+        "dm_db_missing_index_groups",
         "dm_db_session_space_usage",
         "dm_db_task_space_usage",
         "dm_db_xtp_checkpoint_stats",
