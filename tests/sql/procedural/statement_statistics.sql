@@ -95,6 +95,24 @@ exec prices 1
 go
 select statement, times, generation from counted where module = 'prices' order by starts
 go
+-- Conditions, assignments and results with queries in them, and what is filled by a call, count as well; those without do not.
+create procedure asks_whom @grp int as
+begin
+  declare @n int = 0, @most int = (select max(price) from item where grp = @grp)
+  if exists (select * from item where grp = @grp) set @n = @n + 1 -- select
+  while @n < (select count(*) from item where id < 3) set @n += 1
+  create table #got (id int, price int)
+  insert #got exec ('select id, price from item where grp = 3 and id < 50')
+  return (select count(*) from #got)
+end
+go
+declare @result int
+exec @result = asks_whom 1
+select @result as result
+exec @result = asks_whom 2
+go
+select substring(statement, 1, 24) as statement, times, rows, max_rows from counted where module = 'asks_whom' order by starts
+go
 -- Looking at plans is no execution.
 set showplan_text on
 go

@@ -41,6 +41,7 @@ use crate::catalog::ModuleDef;
 use crate::errors::{self, Result};
 use crate::expr::{Coercibility, Expr, Slot};
 use crate::plan::directions::Steering;
+use crate::plan::warnings::Conversion;
 use crate::scope::BindScope;
 use keel_base::DatabaseId;
 use keel_parser::ast;
@@ -231,6 +232,8 @@ pub struct Binder<'a> {
     pub(crate) guarded: bool,
     /// Something in its plan lacks an index.
     pub(crate) lacks_index: bool,
+    /// Conversions that its plan suffers from.
+    pub(crate) conversions: Vec<Conversion>,
     /// Masked columns of the tables that are read.
     pub(crate) masked: Vec<mask::MaskSource>,
     /// Parameters of the inline functions being expanded, innermost last.
@@ -311,6 +314,7 @@ impl<'a> Binder<'a> {
             unguarded: 0,
             guarded: false,
             lacks_index: false,
+            conversions: Vec::new(),
             masked: Vec::new(),
             parameters: Vec::new(),
             depth: 0,

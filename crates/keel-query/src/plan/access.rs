@@ -489,6 +489,7 @@ impl Planner<'_, '_> {
         }
         let leading = leading_of(get, path, &index, &decode);
         let lacks = self.lack_of(get, path, conjuncts, need);
+        self.note_conversions(get, conjuncts);
         let access = Access {
             database: table.database,
             object: table.object_id as u32,

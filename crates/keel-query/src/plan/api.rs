@@ -160,6 +160,7 @@ pub(crate) fn finish(
         told: binder.steering.told_so(),
         guide: None,
         missing,
+        conversions: binder.conversions.as_slice().into(),
         once: binder.asked.recompile,
         fixed: binder.asked.keeps_plan,
         planned_for: binder.planned_for(),

@@ -23,6 +23,7 @@ pub mod share;
 pub mod shown;
 pub mod steps;
 pub mod text;
+pub mod warnings;
 pub mod xml;
 
 use crate::bind::Binder;
@@ -46,6 +47,7 @@ pub use api::{
 pub use directions::{Directions, Told};
 pub use missing::MissingIndex;
 pub use run::Plan;
+pub use warnings::Conversion;
 
 /// An order that would save a sort, and how many rows will be asked for.
 #[derive(Clone, Debug, Default)]

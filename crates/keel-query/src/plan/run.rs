@@ -5,6 +5,7 @@ use super::directions::{Directions, Told};
 use super::missing::MissingIndex;
 use super::parallel::ViewsRead;
 use super::steps::{self, Step};
+use super::warnings::Conversion;
 use crate::bind::mask::MaskSource;
 use crate::catalog::TableDef;
 use crate::context::{ExecCtx, RowSink, RunInfo};
@@ -55,6 +56,8 @@ pub struct Plan {
     pub(crate) guide: Option<Box<(String, String)>>,
     /// Indexes that it would have cost less with.
     pub(crate) missing: Box<[MissingIndex]>,
+    /// Conversions that it suffers from.
+    pub(crate) conversions: Box<[Conversion]>,
     /// It is for one execution.
     pub(crate) once: bool,
     /// It stays when the data becomes another.
@@ -229,6 +232,12 @@ impl Plan {
     #[must_use]
     pub fn missing(&self) -> &[MissingIndex] {
         &self.missing
+    }
+
+    /// Conversions of columns that it suffers from.
+    #[must_use]
+    pub fn conversions(&self) -> &[Conversion] {
+        &self.conversions
     }
 
     /// Whether it is for one execution (`OPTION (RECOMPILE)`): values of variables may be part of it.

@@ -6,6 +6,7 @@
 use super::missing::MissingIndex;
 use super::shown::{Object, Part, SeekKey, Shown};
 use super::steps::Step;
+use super::warnings::Conversion;
 use crate::catalog::IndexKind;
 use crate::exec::count::Counts;
 use quick_xml::writer::Writer;
@@ -44,6 +45,8 @@ pub struct Statement<'a> {
     pub is_told: bool,
     /// Indexes that it lacks.
     pub missing: &'a [MissingIndex],
+    /// Conversions that it suffers from.
+    pub conversions: &'a [Conversion],
     /// Variables whose values it was made for.
     pub parameters: &'a [Parameter],
     /// An execution.
@@ -145,6 +148,7 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
         let plan = out.create_element("QueryPlan").with_attributes(attributes);
         plan.write_inner_content(|out| {
             write_missing(out, about.missing)?;
+            write_warnings(out, about.conversions)?;
             if let Some(run) = about.run {
                 let [cpu, elapsed] = [run.cpu, run.elapsed].map(|t| t.as_millis().to_string());
                 let times = [("CpuTime", cpu.as_str()), ("ElapsedTime", elapsed.as_str())];
@@ -193,6 +197,20 @@ fn write_missing_columns(out: &mut Out, index: &MissingIndex) -> io::Result<()> 
             })
         })?;
     }
+    Ok(())
+}
+
+fn write_warnings(out: &mut Out, conversions: &[Conversion]) -> io::Result<()> {
+    if conversions.is_empty() {
+        return Ok(());
+    }
+    out.create_element("Warnings").write_inner_content(|out| {
+        conversions.iter().try_for_each(|conversion| {
+            let attributes =
+                [("ConvertIssue", conversion.issue), ("Expression", conversion.expression.as_str())];
+            out.create_element("PlanAffectingConvert").with_attributes(attributes).write_empty().map(drop)
+        })
+    })?;
     Ok(())
 }
 

@@ -12,6 +12,8 @@ use crate::errors;
 use crate::sink::command;
 use hashbrown::HashMap;
 use keel_parser::ast::{self, StatementKind};
+use keel_parser::keyword::Kw;
+use keel_parser::lexer::{Tok, tokenize};
 use keel_types::error::Result;
 use keel_types::{SqlType, Value};
 use smol_str::SmolStr;
@@ -254,9 +256,17 @@ impl Lower<'_> {
 
     fn emit(&mut self, op: Op) -> usize {
         let (start, end) = self.place;
-        let stats = op.is_query().then(Box::default);
+        let stats = op.is_counted(|unit| self.asks(unit)).then(Box::default);
         self.program.code.push(Instruction { op, line: self.line, start, end, stats });
         self.program.code.len() - 1
+    }
+
+    /// Whether there is a query in the text of an expression.
+    fn asks(&self, unit: &Unit) -> bool {
+        let (start, end) = unit.span();
+        let text = self.program.text.get(start as usize..end as usize).unwrap_or_default();
+        let tokens = tokenize(text, self.program.quoted_identifier).unwrap_or_default();
+        tokens.iter().any(|token| token.tok == Tok::Kw(Kw::SELECT))
     }
 
     fn here(&self) -> Label {

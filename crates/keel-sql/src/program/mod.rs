@@ -228,7 +228,7 @@ pub struct Instruction {
     pub start: u32,
     /// Where it ends.
     pub end: u32,
-    /// Of a query or change: how often it ran and what that cost.
+    /// How often it ran and what that cost, where [`Op::is_counted`].
     pub stats: Option<Box<RunStats>>,
 }
 
@@ -343,11 +343,28 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether it is a statement whose runs are counted, here and by a Query Store.
+    /// Whether it is a statement that a Query Store records.
     #[must_use]
     #[inline]
     pub fn is_query(&self) -> bool {
         matches!(self, Op::Select { .. } | Op::Dml { .. } | Op::SelectInto(_))
+    }
+
+    /// Whether its runs are counted: what reads or changes rows. `asks` says whether there is a query in an expression.
+    pub fn is_counted(&self, asks: impl FnOnce(&Unit) -> bool) -> bool {
+        match self {
+            Op::InsertExec { .. } | Op::Positioned(_) => true,
+            Op::Assign { value: unit, .. }
+            | Op::JumpUnless { condition: unit, .. }
+            | Op::Return(Some(unit)) => asks(unit),
+            other => other.is_query(),
+        }
+    }
+
+    /// Whether its rows are those that `@@ROWCOUNT` has when it has ended.
+    #[must_use]
+    pub fn tells_rows(&self) -> bool {
+        !matches!(self, Op::Return(_))
     }
 
     /// The query or change that a plan is kept for.

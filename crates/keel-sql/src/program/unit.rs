@@ -218,13 +218,14 @@ impl Unit {
         let cache = arc_swap::ArcSwapOption::empty();
         Unit { source, kept, cache, recompilations: AtomicU64::new(0), query_hash: OnceLock::new() }
     }
-    /// Where its statement is in its program's text, bytes; nowhere when it is none.
+    /// Where it is in its program's text, bytes.
     #[must_use]
     pub fn span(&self) -> (u32, u32) {
-        match &self.source {
-            UnitSource::Statement(statement) => (statement.span.start, statement.span.end),
-            UnitSource::Expr(..) | UnitSource::Condition(_) => (0, 0),
-        }
+        let span = match &self.source {
+            UnitSource::Statement(statement) => statement.span,
+            UnitSource::Expr(e, _) | UnitSource::Condition(e) => e.span,
+        };
+        (span.start, span.end)
     }
     /// `query_hash` of its statement, in its program.
     #[must_use]

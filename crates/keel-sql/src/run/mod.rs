@@ -279,10 +279,11 @@ impl<'a> Runner<'a> {
             let watched = self.info.engine.events.wants_statements();
             let began = if watched { self.info.statement_starting(program, instruction) } else { None };
             let stats = instruction.stats.as_deref();
-            let entered = if stats.is_some() { self.info.enter_statement(program) } else { None };
+            let entered =
+                if stats.is_some() { self.info.enter_statement(program, &instruction.op) } else { None };
             let stepped = self.step(program, frame, &instruction.op);
             if let (Some(stats), Some(entered)) = (stats, entered) {
-                self.info.leave_statement(stats, entered, &stepped);
+                self.info.leave_statement(&instruction.op, stats, entered, &stepped);
             }
             let next = match stepped {
                 Err(Halt::Raised(e)) => {

@@ -132,6 +132,7 @@ impl<'a> Statement<'a> {
             guide: self.plan.guide(),
             is_told: self.plan.told() == keel_query::plan::Told::Directions,
             missing: self.plan.missing(),
+            conversions: self.plan.conversions(),
             parameters: &self.parameters(values),
             run,
         };

@@ -7,7 +7,7 @@
 
 use super::info::Info;
 use crate::engine::add;
-use crate::program::{Program, RunCost, RunStats};
+use crate::program::{Op, Program, RunCost, RunStats};
 use crate::query_store::StatementBegun;
 use crate::run::Halt;
 use crate::session::options::Switches;
@@ -175,23 +175,24 @@ impl Info {
 
     /// A statement of a program begins; `None` of what is not executed.
     #[must_use]
-    pub(crate) fn enter_statement(&self, program: &Program) -> Option<EnteredStatement> {
+    pub(crate) fn enter_statement(&self, program: &Program, op: &Op) -> Option<EnteredStatement> {
         if self.options.borrow().switches.any(Switches::LOOKING) {
             return None;
         }
-        let recorded = self.records(program).then(|| self.record_start());
+        let recorded = (op.is_query() && self.records(program)).then(|| self.record_start());
         Some(EnteredStatement { entered: self.enter_program(), recorded })
     }
 
     /// It has ended. One that failed counts for the Query Store alone.
     pub(crate) fn leave_statement<T>(
         &self,
+        op: &Op,
         stats: &RunStats,
         statement: EnteredStatement,
         outcome: &std::result::Result<T, Halt>,
     ) {
         let mut cost = self.cost_since(&statement.entered);
-        cost.rows = if outcome.is_ok() { self.row_count.get() } else { 0 };
+        cost.rows = if outcome.is_ok() && op.tells_rows() { self.row_count.get() } else { 0 };
         if outcome.is_ok() {
             stats.count(&cost);
         }
