@@ -13,6 +13,7 @@ begin
   declare @found int
   select @found = count(*) from part where weight = @n
   select @found = count(*) from part where weight in (1, 2)
+  select @found = count(*) from part where cast(made as time) = '10:00'
   select @found = count(*) from part where cast(made as date) = '2020-02-02'
   -- These are searched, whatever is converted: the order stays.
   select @found = count(*) from part where code = @code

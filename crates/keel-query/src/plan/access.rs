@@ -2,6 +2,7 @@
 
 use super::Planner;
 use super::cost;
+use super::days::{self, day_of};
 use super::shown::Part;
 use crate::bind::rel::{Get, Hints, SlotSet};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
@@ -23,6 +24,8 @@ pub struct Sarg {
     pub(super) kind: SargKind,
     /// Position of the conjunct it comes from.
     pub(super) conjunct: usize,
+    /// The conjunct says no more than this, or else than this and another of its column.
+    pub(super) whole: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -150,14 +153,29 @@ fn locator_value<'e>(get: &Get, e: &'e Expr) -> Option<&'e Expr> {
     (left.as_slot() == Some(get.locator) && !own(right)).then_some(&**right)
 }
 
+/// A day that a seek can be about.
+fn is_day_value(value: &Expr) -> bool {
+    value.ty == SqlType::Date && !value.is_volatile()
+}
+
 pub(super) fn sargs(get: &Get, conjuncts: &[Expr]) -> Vec<Sarg> {
     let own = |e: &Expr| e.slots().iter().any(|s| get.column_of(*s).is_some());
     let mut found = Vec::new();
     for (i, e) in conjuncts.iter().enumerate() {
-        let mut add = |column: usize, kind: SargKind| found.push(Sarg { column, kind, conjunct: i });
+        let mut add = |column: usize, kind: SargKind| {
+            found.push(Sarg { column, kind, conjunct: i, whole: true });
+        };
         match &e.kind {
             ExprKind::Compare(op, l, r) => {
                 for (side, value, op) in [(l, r, *op), (r, l, op.flip())] {
+                    if let Some(column) = day_of(get, side).filter(|_| is_day_value(value) && !own(value)) {
+                        let (low, high) = days::range(op, value, get.table.columns[column].ty);
+                        let whole = low.is_none() || high.is_none();
+                        let kinds = low.map(|(v, inclusive)| SargKind::Low(v, inclusive)).into_iter();
+                        let kinds = kinds.chain(high.map(|(v, inclusive)| SargKind::High(v, inclusive)));
+                        found.extend(kinds.map(|kind| Sarg { column, kind, conjunct: i, whole }));
+                        break;
+                    }
                     let Some(column) = column_side(get, side).filter(|_| !own(value)) else { continue };
                     let Some(v) = key_value(&get.table, column, value, e.collation) else { continue };
                     match op {
@@ -601,7 +619,9 @@ impl Planner<'_, '_> {
                 let (Some(sarg), Some(key)) = (sarg, next) else { return Ok(None) };
                 Ok(Some(match &sarg.kind {
                     SargKind::Low(v, inclusive) | SargKind::High(v, inclusive) => {
-                        consumed.push(sarg.conjunct);
+                        if sarg.whole {
+                            consumed.push(sarg.conjunct);
+                        }
                         LowHigh::Value(this.key_part(table, sarg.column, key.descending, v)?, *inclusive)
                     }
                     SargKind::Like(p) => {
@@ -613,6 +633,12 @@ impl Planner<'_, '_> {
             };
         let low = end(&path.low, self, &mut consumed)?;
         let high = end(&path.high, self, &mut consumed)?;
+        if let (Some(low), Some(high)) = (&path.low, &path.high)
+            && !low.whole
+            && low.conjunct == high.conjunct
+        {
+            consumed.push(low.conjunct);
+        }
         if prefix.is_empty() && low.is_none() && high.is_none() {
             return Ok((Bounds::All, consumed));
         }

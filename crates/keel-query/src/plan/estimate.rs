@@ -9,6 +9,7 @@
 
 use super::Planner;
 use super::cost;
+use super::days;
 use super::rewrite::Implied;
 use crate::bind::rel::Get;
 use crate::catalog::IndexDef;
@@ -134,6 +135,9 @@ impl Planner<'_, '_> {
     /// Of which columns a condition says that they are equal to something.
     fn equality(&self, e: &Expr, get: Option<&Get>, alone: f64) -> Option<Equality> {
         let ExprKind::Compare(CmpOp::Eq, l, r) = &e.kind else { return None };
+        if days::compared(CmpOp::Eq, l, r).is_some() {
+            return None;
+        }
         let mine = |s: Slot| get.is_none_or(|g| g.column_of(s).is_some());
         let slots = [Self::base_slot(l), Self::base_slot(r)];
         if !slots.iter().flatten().any(|s| mine(*s)) {
@@ -193,6 +197,13 @@ impl Planner<'_, '_> {
     }
 
     fn comparison_selectivity(&self, op: CmpOp, l: &Expr, r: &Expr, get: Option<&Get>) -> f64 {
+        if let Some((moment, ends)) = days::compared(op, l, r) {
+            return self.between_moments(moment, ends).unwrap_or(match op {
+                CmpOp::Eq => cost::EQUAL,
+                CmpOp::Ne => 0.9,
+                _ => cost::RANGE,
+            });
+        }
         let known = |e: &Expr| Self::base_slot(e).and_then(|s| Some((s, self.column(s)?)));
         let mine = |s: Slot| get.is_none_or(|g| g.column_of(s).is_some());
         match (op, known(l), known(r)) {
@@ -205,6 +216,19 @@ impl Planner<'_, '_> {
             (op, None, Some((_, (.., Some(c))))) => self.range_selectivity(op.flip(), &c, l),
             _ => cost::RANGE,
         }
+    }
+
+    /// Fraction of rows between two moments, one of which may be missing; `None` when nothing is known.
+    fn between_moments(&self, slot: Slot, [low, high]: [Option<Expr>; 2]) -> Option<f64> {
+        if low.is_none() && high.is_none() {
+            return None;
+        }
+        let column = self.column(slot)?.2?;
+        let place = |end: Option<Expr>, open: f64| match end {
+            Some(end) => column.fraction_below(&self.known_for(&column, &end)?),
+            None => Some(open),
+        };
+        Some((place(high, 1.0)? - place(low, 0.0)?).max(RANGE_MIN))
     }
 
     /// Fraction of rows that conditions let through together.
@@ -343,6 +367,9 @@ struct End<'e> {
 impl<'e> End<'e> {
     fn of(e: &'e Expr) -> Option<End<'e>> {
         let ExprKind::Compare(op, l, r) = &e.kind else { return None };
+        if days::compared(*op, l, r).is_some() {
+            return None;
+        }
         let slot = |e: &Expr| Planner::base_slot(e);
         let (slot, op, value) = match (slot(l), slot(r)) {
             (Some(s), None) => (s, *op, &**r),

@@ -4,6 +4,7 @@ pub mod access;
 pub mod api;
 pub mod cluster;
 pub mod cost;
+mod days;
 pub mod directions;
 pub mod equal;
 pub mod estimate;

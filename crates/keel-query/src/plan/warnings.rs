@@ -3,6 +3,7 @@
 
 use super::Planner;
 use super::access::column_side;
+use super::days::day_of;
 use crate::bind::rel::Get;
 use crate::expr::{CmpOp, Expr, ExprKind};
 
@@ -19,7 +20,7 @@ pub struct Conversion {
 fn converted(get: &Get, side: &Expr) -> Option<usize> {
     let ExprKind::Cast(cast) = &side.kind else { return None };
     let column = get.column_of(cast.input.as_slot()?)?;
-    column_side(get, side).is_none().then_some(column)
+    (column_side(get, side).is_none() && day_of(get, side).is_none()).then_some(column)
 }
 
 impl Planner<'_, '_> {
