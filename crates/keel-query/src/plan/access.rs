@@ -4,6 +4,7 @@ use super::Planner;
 use super::cost;
 use super::days::{self, day_of};
 use super::shown::Part;
+use super::through;
 use crate::bind::rel::{Get, Hints, SlotSet};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::errors::Result;
@@ -24,8 +25,18 @@ pub struct Sarg {
     pub(super) kind: SargKind,
     /// Position of the conjunct it comes from.
     pub(super) conjunct: usize,
-    /// The conjunct says no more than this, or else than this and another of its column.
-    pub(super) whole: bool,
+    answers: Answers,
+}
+
+/// What of its conjunct a bound says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answers {
+    /// All of it.
+    All,
+    /// All of it together with the other end.
+    Half,
+    /// Less than it: the conjunct is tested all the same.
+    Part,
 }
 
 #[derive(Clone, Debug)]
@@ -163,17 +174,28 @@ pub(super) fn sargs(get: &Get, conjuncts: &[Expr]) -> Vec<Sarg> {
     let mut found = Vec::new();
     for (i, e) in conjuncts.iter().enumerate() {
         let mut add = |column: usize, kind: SargKind| {
-            found.push(Sarg { column, kind, conjunct: i, whole: true });
+            let answers = if matches!(kind, SargKind::Like(_)) { Answers::Part } else { Answers::All };
+            found.push(Sarg { column, kind, conjunct: i, answers });
         };
         match &e.kind {
             ExprKind::Compare(op, l, r) => {
                 for (side, value, op) in [(l, r, *op), (r, l, op.flip())] {
                     if let Some(column) = day_of(get, side).filter(|_| is_day_value(value) && !own(value)) {
                         let (low, high) = days::range(op, value, get.table.columns[column].ty);
-                        let whole = low.is_none() || high.is_none();
+                        let answers = if op == CmpOp::Eq { Answers::Half } else { Answers::All };
                         let kinds = low.map(|(v, inclusive)| SargKind::Low(v, inclusive)).into_iter();
                         let kinds = kinds.chain(high.map(|(v, inclusive)| SargKind::High(v, inclusive)));
-                        found.extend(kinds.map(|kind| Sarg { column, kind, conjunct: i, whole }));
+                        found.extend(kinds.map(|kind| Sarg { column, kind, conjunct: i, answers }));
+                        break;
+                    }
+                    if column_side(get, side).is_none()
+                        && let Some((column, [low, high])) = through::range(get, op, side, value)
+                        && !own(value)
+                    {
+                        let kinds = low.map(|v| SargKind::Low(v, true)).into_iter();
+                        let kinds = kinds.chain(high.map(|v| SargKind::High(v, true)));
+                        let answers = Answers::Part;
+                        found.extend(kinds.map(|kind| Sarg { column, kind, conjunct: i, answers }));
                         break;
                     }
                     let Some(column) = column_side(get, side).filter(|_| !own(value)) else { continue };
@@ -235,9 +257,10 @@ impl Path {
         parts.map(|s| s.conjunct).chain(self.row).collect()
     }
 
-    /// The conjunct whose pattern bounds the search by its first letters. Whether the rest fits is tested all the same.
-    pub(super) fn pattern(&self) -> Option<usize> {
-        self.low.as_ref().filter(|low| matches!(low.kind, SargKind::Like(_))).map(|low| low.conjunct)
+    /// The conjuncts that bound the search and are tested all the same: patterns by their first letters, converted columns.
+    pub(super) fn tested(&self) -> Vec<usize> {
+        let ends = self.low.iter().chain(&self.high);
+        ends.filter(|end| end.answers == Answers::Part).map(|end| end.conjunct).collect()
     }
 
     /// Whether it goes to one row by its locator.
@@ -619,7 +642,7 @@ impl Planner<'_, '_> {
                 let (Some(sarg), Some(key)) = (sarg, next) else { return Ok(None) };
                 Ok(Some(match &sarg.kind {
                     SargKind::Low(v, inclusive) | SargKind::High(v, inclusive) => {
-                        if sarg.whole {
+                        if sarg.answers == Answers::All {
                             consumed.push(sarg.conjunct);
                         }
                         LowHigh::Value(this.key_part(table, sarg.column, key.descending, v)?, *inclusive)
@@ -634,7 +657,7 @@ impl Planner<'_, '_> {
         let low = end(&path.low, self, &mut consumed)?;
         let high = end(&path.high, self, &mut consumed)?;
         if let (Some(low), Some(high)) = (&path.low, &path.high)
-            && !low.whole
+            && low.answers == Answers::Half
             && low.conjunct == high.conjunct
         {
             consumed.push(low.conjunct);

@@ -24,6 +24,7 @@ pub mod share;
 pub mod shown;
 pub mod steps;
 pub mod text;
+mod through;
 pub mod warnings;
 pub mod xml;
 

@@ -34,8 +34,8 @@ impl Planner<'_, '_> {
         consumed: &[usize],
         residual: &[Expr],
     ) -> Shown {
-        let pattern = path.pattern();
-        let seek = !consumed.is_empty() || pattern.is_some();
+        let tested = path.tested();
+        let seek = !consumed.is_empty() || !tested.is_empty();
         let name = match (index.kind, seek) {
             (IndexKind::Heap, _) => "Table Scan",
             (IndexKind::Clustered, true) => "Clustered Index Seek",
@@ -45,7 +45,7 @@ impl Planner<'_, '_> {
         };
         let mut parts = vec![self.object(&get.table, &get.alias, Some(index))];
         if seek {
-            let sought = |i: &usize| consumed.contains(i) || pattern == Some(*i);
+            let sought = |i: &usize| consumed.contains(i) || tested.contains(i);
             let keys = conjuncts.iter().enumerate().filter(|(i, _)| sought(i));
             parts.push(Part::Seek(keys.map(|(_, e)| self.seek_key(get, e)).collect()));
         }

@@ -4,6 +4,7 @@
 use super::Planner;
 use super::access::column_side;
 use super::days::day_of;
+use super::through;
 use crate::bind::rel::Get;
 use crate::expr::{CmpOp, Expr, ExprKind};
 
@@ -16,11 +17,13 @@ pub struct Conversion {
     pub expression: String,
 }
 
-/// The converted column of a side of a comparison, where its order is not that of the column.
+/// The converted column of a side of a comparison, where no index on it could be searched.
 fn converted(get: &Get, side: &Expr) -> Option<usize> {
+    if column_side(get, side).is_some() || day_of(get, side).is_some() || through::is_sought(get, side) {
+        return None;
+    }
     let ExprKind::Cast(cast) = &side.kind else { return None };
-    let column = get.column_of(cast.input.as_slot()?)?;
-    (column_side(get, side).is_none() && day_of(get, side).is_none()).then_some(column)
+    get.column_of(cast.input.as_slot()?)
 }
 
 impl Planner<'_, '_> {

@@ -114,7 +114,9 @@ impl StatementAt {
 #[must_use]
 pub fn offsets(text: &str, (start, end): (u32, u32)) -> (i64, i64) {
     let until = |end: u32| {
-        let units = text.get(..end as usize).map_or(0, |part| part.encode_utf16().count());
+        let part = text.get(..end as usize).unwrap_or_default();
+        // A module has many statements, each of which asks for all that is before it.
+        let units = if part.is_ascii() { part.len() } else { part.encode_utf16().count() };
         2 * units as i64
     };
     let rest = text.get(end as usize..).unwrap_or_default();
