@@ -1,6 +1,6 @@
 //! The statements of conversations as a program keeps them: variables are slots, expressions are compiled when they first run.
 
-use crate::program::lower::select_captured;
+use crate::program::captured::select_captured;
 use crate::program::{Slot, Unit, UnitSource};
 use keel_parser::ast::{self, Conversation, EndConversation, ReceiveFilter, Related, StatementKind};
 use keel_types::error::Result;

@@ -323,7 +323,7 @@ impl<'a> TableBuilder<'a> {
         info.captured
             .borrow_mut()
             .push(RowSet { columns: columns.map(column).collect(), rows: Arc::default() });
-        let text = query(&format!("[{}]", crate::program::lower::CAPTURED_ROWS));
+        let text = query(&format!("[{}]", crate::program::captured::CAPTURED_ROWS));
         let outcome = self.at_home(|scope| type_of_query(scope, &text));
         info.captured.borrow_mut().pop();
         outcome

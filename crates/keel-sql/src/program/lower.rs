@@ -20,9 +20,6 @@ use smol_str::SmolStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Name under which the rows captured by INSERT … EXEC, a table-valued parameter or a bulk load are selected from.
-pub const CAPTURED_ROWS: &str = "#$captured";
-
 /// Answers what a type name stands for.
 pub trait TypeLookup {
     /// The scalar type; error 2715 when there is none.
@@ -471,7 +468,10 @@ impl Lower<'_> {
             return Err(errors::output_of_insert_exec());
         }
         let call = Box::new(self.call(call, s.span)?);
-        Ok(Op::InsertExec { insert: Unit::new(UnitSource::Statement(insert_captured(s.span, insert))), call })
+        Ok(Op::InsertExec {
+            insert: Unit::new(UnitSource::Statement(super::captured::insert_captured(s.span, insert))),
+            call,
+        })
     }
 
     fn positioned(&mut self, s: &ast::Statement, c: &ast::CursorRef, command: u16) -> Op {
@@ -771,45 +771,6 @@ fn assigned(variable: &ast::Variable, op: ast::AssignOp, value: &ast::Expr) -> a
             ast::Expr { kind, span: value.span }
         }
     }
-}
-
-/// `SELECT items FROM` the captured rows.
-#[must_use]
-pub fn select_captured(span: ast::Span, items: Vec<ast::SelectItem>) -> ast::Query {
-    let mut name = ast::ObjectName::simple(ast::Ident::new(CAPTURED_ROWS));
-    name.span = span;
-    let source = ast::TableSource {
-        kind: ast::TableSourceKind::Named {
-            name,
-            alias: None,
-            hints: Vec::new(),
-            sample: None,
-            system_time: None,
-        },
-        span,
-    };
-    let select = ast::Select {
-        distinct: false,
-        top: None,
-        items,
-        into: None,
-        from: vec![source],
-        filter: None,
-        group_by: None,
-        having: None,
-        windows: Vec::new(),
-        span,
-    };
-    let body = ast::QueryBody::Select(Box::new(select));
-    ast::Query { body, order_by: Vec::new(), offset: None, for_clause: None, span }
-}
-
-/// `INSERT … SELECT * FROM` the captured rows.
-#[must_use]
-pub fn insert_captured(span: ast::Span, insert: &ast::Insert) -> ast::Statement {
-    let query = select_captured(span, vec![ast::SelectItem::Star { qualifier: None, span }]);
-    let insert = ast::Insert { source: ast::InsertSource::Query(Box::new(query)), ..insert.clone() };
-    ast::Statement { kind: StatementKind::Insert(Box::new(insert)), span }
 }
 
 fn cursor_op(name: CursorName, definition: &ast::CursorDefinition, span: ast::Span) -> CursorOp {

@@ -13,6 +13,7 @@
 //!
 //! Deliberately absent: execution (`run`), catalogs, anything of one session.
 
+pub mod captured;
 mod exec_text;
 mod guards;
 pub mod lower;

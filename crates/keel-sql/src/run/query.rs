@@ -5,7 +5,7 @@ use super::showplan::{Statement, Watch};
 use super::{Frame, Halt, Runner, Txns};
 use crate::engine::{DatabaseEntry, TABLE_VARIABLES};
 use crate::errors;
-use crate::program::lower::CAPTURED_ROWS;
+use crate::program::captured::CAPTURED_ROWS;
 use crate::program::{
     Call, Compiled, CompiledCode, Dependencies, Guards, InUse, Need, Object, Program, Standing, Unit,
     UnitSource,

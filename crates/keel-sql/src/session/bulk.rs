@@ -11,7 +11,7 @@ use super::Session;
 use super::info::RowSet;
 use crate::catalog::fold;
 use crate::errors;
-use crate::program::lower::insert_captured;
+use crate::program::captured::insert_captured;
 use crate::program::{Guards, ModuleIdentity, Program, ProgramKind, Unit, UnitSource};
 use crate::run::{Frame, Runner};
 use crate::sink::{ColumnMeta, ResultSink, command};

@@ -3,7 +3,7 @@
 use super::Scope;
 use crate::catalog::{DBO, Named};
 use crate::engine::TEMPDB;
-use crate::program::lower::CAPTURED_ROWS;
+use crate::program::captured::CAPTURED_ROWS;
 use crate::views;
 use keel_query::catalog::Catalog as _;
 use keel_query::scope::ObjectRef;
