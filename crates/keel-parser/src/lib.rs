@@ -34,6 +34,7 @@ pub mod split;
 pub mod to_text;
 
 pub use error::{ParseError, Result};
+pub use parser::read_literal;
 pub use split::{GoBatch, split_go};
 
 use ast::{Batch, Expr, Parameter, TypeName};

@@ -7,6 +7,8 @@
 //! Batches may have a share of `max server memory`; whose turn it is to go is decided by how recently and how often a text was found
 //! (Clock-PRO), one at a time, so that texts with literals, which come once, do not drive out those that come again. What goes is
 //! freed without a lock: ten thousand plans take a tenth of a second.
+//!
+//! Beside programs stands what is known of shapes of texts (see [`crate::parameterization`]), the programs with parameters among it.
 
 use crate::program::Program;
 use hashbrown::HashMap;
@@ -51,17 +53,71 @@ pub struct BatchKey {
     pub encryption: u64,
 }
 
+/// What is kept of a text.
+#[derive(Clone, Debug)]
+pub enum Kept {
+    /// Its program.
+    Program(Arc<Program>),
+    /// A program without code: the text has come once (`optimize for ad hoc workloads`).
+    Stub(Arc<Program>),
+    /// The key is that of a shape: what became of its texts.
+    Shape(Arc<KnownShape>),
+}
+
+/// What was found out about a shape.
+#[derive(Debug)]
+pub struct KnownShape {
+    /// The version of the database's catalog at which that was.
+    pub version: u64,
+    /// How texts of this shape run.
+    pub used: Use,
+}
+
+/// How texts of a shape run.
+#[derive(Clone, Debug)]
+pub enum Use {
+    /// As they are written.
+    AsWritten,
+    /// By this program, whose parameters stand for literals.
+    Parameters(Arc<Program>),
+    /// Which literals are parameters; the others are part of the shape by which to look again.
+    Partly(Arc<[bool]>),
+}
+
+impl Kept {
+    fn program(self) -> Option<Arc<Program>> {
+        match self {
+            Kept::Program(program) | Kept::Stub(program) => Some(program),
+            Kept::Shape(shape) => match &shape.used {
+                Use::Parameters(program) => Some(Arc::clone(program)),
+                Use::AsWritten | Use::Partly(_) => None,
+            },
+        }
+    }
+}
+
+/// What has no program takes so much beside its text, bytes.
+const SHAPE_BYTES: usize = 256;
+
 /// A batch weighs what it takes of memory, bytes.
 #[derive(Clone, Copy)]
 struct Bytes;
 
-impl quick_cache::Weighter<BatchKey, Arc<Program>> for Bytes {
-    fn weight(&self, _: &BatchKey, program: &Arc<Program>) -> u64 {
-        program.kept_bytes() as u64
+impl quick_cache::Weighter<BatchKey, Kept> for Bytes {
+    fn weight(&self, key: &BatchKey, kept: &Kept) -> u64 {
+        let of_program = |program: &Program| program.kept_bytes();
+        let bytes = match kept {
+            Kept::Program(program) | Kept::Stub(program) => of_program(program),
+            Kept::Shape(shape) => match &shape.used {
+                Use::Parameters(program) => of_program(program) + SHAPE_BYTES + key.text.len(),
+                Use::AsWritten | Use::Partly(_) => SHAPE_BYTES + key.text.len(),
+            },
+        };
+        bytes as u64
     }
 }
 
-type Batches = Cache<BatchKey, Arc<Program>, Bytes, foldhash::fast::RandomState>;
+type Batches = Cache<BatchKey, Kept, Bytes, foldhash::fast::RandomState>;
 type Modules =
     HashMap<(DatabaseId, ObjectId), (Arc<ModuleDef>, u64, Arc<Program>), foldhash::fast::RandomState>;
 
@@ -77,6 +133,8 @@ pub struct ProgramCache {
     pub compiled_modules: AtomicU64,
     /// Statements compiled again: for other definitions or data, or because they say so.
     pub recompilations: AtomicU64,
+    /// Texts whose literals became parameters, or did not.
+    pub parameterized: crate::parameterization::Counts,
 }
 
 /// What batches may take of so much max server memory, bytes.
@@ -104,6 +162,7 @@ impl ProgramCache {
             misses: AtomicU64::new(0),
             compiled_modules: AtomicU64::new(0),
             recompilations: AtomicU64::new(0),
+            parameterized: Default::default(),
         }
     }
 
@@ -112,18 +171,42 @@ impl ProgramCache {
         self.batches.set_capacity(batches_bytes(memory_bytes) as u64);
     }
 
-    /// A batch.
+    /// A batch. Who makes one that is not there says so: [`ProgramCache::missed`].
     pub fn batch(&self, key: &BatchKey) -> Option<Arc<Program>> {
-        let found = self.batches.get(key);
-        let counter = if found.is_some() { &self.hits } else { &self.misses };
-        counter.fetch_add(1, Ordering::Relaxed);
-        found
+        let Some(Kept::Program(found)) = self.batches.get(key) else { return None };
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(found)
     }
 
-    /// Keeps a batch.
-    pub fn keep_batch(&self, key: BatchKey, program: Arc<Program>) {
+    /// How texts of a shape run, if that was found out at this version of the catalog.
+    pub fn shape(&self, key: &BatchKey, version: u64) -> Option<Use> {
+        let Some(Kept::Shape(shape)) = self.batches.get(key) else { return None };
+        if shape.version != version {
+            return None;
+        }
+        if matches!(shape.used, Use::Parameters(_)) {
+            self.hits.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(shape.used.clone())
+    }
+
+    /// A batch was not there, and has been made.
+    pub fn missed(&self) {
+        self.misses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Keeps a batch that was not there; with `stubs` that it has come, where that is not known.
+    pub fn keep_program(&self, key: BatchKey, program: &Arc<Program>, stubs: bool) {
+        let first = stubs && !matches!(self.batches.peek(&key), Some(Kept::Stub(_)));
+        let kept =
+            if first { Kept::Stub(Arc::new(program.stub())) } else { Kept::Program(Arc::clone(program)) };
+        self.keep_batch(key, kept);
+    }
+
+    /// Keeps a batch, or what is known of a shape.
+    pub fn keep_batch(&self, key: BatchKey, kept: Kept) {
         if key.text.len() <= TEXT_MAX {
-            self.batches.insert(key, program);
+            self.batches.insert(key, kept);
         }
     }
 
@@ -171,10 +254,10 @@ impl ProgramCache {
         drop(modules);
     }
 
-    /// Every program kept; texts that a client sent as such, prepared ones, and modules, in this order.
+    /// Every program kept, stubs too; texts that a client sent as such, prepared ones, and modules, in this order.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<Program>> {
-        let mut all: Vec<_> = self.batches.iter().map(|(_, program)| program).collect();
+        let mut all: Vec<_> = self.batches.iter().filter_map(|(_, kept)| kept.program()).collect();
         all.sort_by_key(|p| p.id);
         let mut modules: Vec<_> = self.modules.read().values().map(|(_, _, p)| Arc::clone(p)).collect();
         modules.sort_by_key(|p| p.id);
@@ -182,7 +265,7 @@ impl ProgramCache {
         all
     }
 
-    /// Number of batches and modules.
+    /// Number of batches, with what is known of shapes, and of modules.
     #[must_use]
     pub fn len(&self) -> (usize, usize) {
         (self.batches.len(), self.modules.read().len())
@@ -207,11 +290,11 @@ mod tests {
         }
     }
 
-    fn program(key: &BatchKey) -> Arc<Program> {
+    fn program(key: &BatchKey) -> Kept {
         let kind = ProgramKind::Batch;
         let identity =
             ModuleIdentity { database: key.database, object_id: 0, schema_id: 1, name: None, kind };
-        Arc::new(Program { text: Arc::clone(&key.text), ..Program::bare(identity) })
+        Kept::Program(Arc::new(Program { text: Arc::clone(&key.text), ..Program::bare(identity) }))
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub const COST_THRESHOLD: i32 = 1538;
 pub const MAX_DEGREE: i32 = 1539;
 /// `disallow results from triggers`
 pub const NO_RESULTS_FROM_TRIGGERS: i32 = 114;
+/// `optimize for ad hoc workloads`: a text is kept when it comes for the second time.
+pub const AD_HOC_WORKLOADS: i32 = 1581;
 
 /// Every option, by name.
 pub const OPTIONS: &[ConfigurationOption] = &[
@@ -108,7 +110,7 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(505, "network packet size (B)", 512, 32_767, 4096, true, true),
     option(16388, "Ole Automation Procedures", 0, 1, 0, true, true),
     option(107, "open objects", 0, i32::MAX as i64, 0, false, true),
-    option(1581, "optimize for ad hoc workloads", 0, 1, 0, true, true),
+    option(AD_HOC_WORKLOADS, "optimize for ad hoc workloads", 0, 1, 0, true, true),
     option(1557, "PH timeout (s)", 1, 3600, 60, true, true),
     option(1541, "query governor cost limit", 0, i32::MAX as i64, 0, true, true),
     option(1542, "query wait (s)", -1, i32::MAX as i64, -1, true, true),

@@ -82,6 +82,7 @@ pub mod map;
 pub mod messages;
 pub mod modules;
 pub mod notify;
+pub mod parameterization;
 pub mod plan_guides;
 pub mod procs;
 pub mod program;

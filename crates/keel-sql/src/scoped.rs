@@ -1,5 +1,6 @@
 //! ALTER DATABASE SCOPED CONFIGURATION: settings of one database that SQL Server keeps beside those of ALTER DATABASE SET, as
-//! `sys.database_scoped_configurations` lists them. Numbers, names and defaults are SQL Server 2022's. MAXDOP, PARAMETER_SNIFFING and CLEAR PROCEDURE_CACHE act;
+//! `sys.database_scoped_configurations` lists them. Numbers, names and defaults are SQL Server 2022's. MAXDOP, PARAMETER_SNIFFING, OPTIMIZE_FOR_AD_HOC_WORKLOADS and
+//! CLEAR PROCEDURE_CACHE act;
 //! the others direct an optimizer or caches that are not here, and are checked, remembered and shown.
 
 use crate::catalog::DatabaseSettings;
@@ -83,6 +84,8 @@ impl ScopedValue {
 pub(crate) const MAX_DOP: &str = "MAXDOP";
 /// Its name.
 const SNIFFING: &str = "PARAMETER_SNIFFING";
+/// Its name.
+const AD_HOC_WORKLOADS: &str = "OPTIMIZE_FOR_AD_HOC_WORKLOADS";
 
 const ELEVATE: Domain = Domain::Words(&["OFF", "WHEN_SUPPORTED", "FAIL_UNSUPPORTED"]);
 const OFF: Value<'static> = Value::Text("OFF");
@@ -119,7 +122,7 @@ pub(crate) static CONFIGURATIONS: &[Configuration] = &[
     switch(10, "TSQL_SCALAR_UDF_INLINING", true),
     off(11, "ELEVATE_ONLINE", ELEVATE),
     off(12, "ELEVATE_RESUMABLE", ELEVATE),
-    switch(13, "OPTIMIZE_FOR_AD_HOC_WORKLOADS", false),
+    switch(13, AD_HOC_WORKLOADS, false),
     switch(14, "XTP_PROCEDURE_EXECUTION_STATISTICS", false),
     switch(15, "XTP_QUERY_EXECUTION_STATISTICS", false),
     switch(16, "ROW_MODE_MEMORY_GRANT_FEEDBACK", true),
@@ -187,7 +190,7 @@ pub(crate) fn set(
     let known = CONFIGURATIONS.iter().find(|c| c.name == option.name && (c.of_copies || !for_secondary));
     let known = known.ok_or_else(|| near(&option.name))?;
     let value = known.value(option, for_secondary)?;
-    let acts = [MAX_DOP, SNIFFING].contains(&known.name);
+    let acts = [MAX_DOP, SNIFFING, AD_HOC_WORKLOADS].contains(&known.name);
     let idle = !acts && value.as_ref().is_some_and(|v| v.shown() != known.default);
     let kept = settings.scoped.entry(known.name.to_owned()).or_default();
     *if for_secondary { &mut kept.secondary } else { &mut kept.primary } = value;
@@ -204,6 +207,12 @@ pub(crate) fn max_dop(settings: &DatabaseSettings, copy: bool) -> Option<u16> {
         ScopedValue::Number(n) => u16::try_from(*n).ok(),
         ScopedValue::Switch(_) | ScopedValue::Text(_) => None,
     }
+}
+
+/// OPTIMIZE_FOR_AD_HOC_WORKLOADS of a database.
+pub(crate) fn keeps_stubs(settings: &DatabaseSettings) -> bool {
+    let set = settings.scoped.get(AD_HOC_WORKLOADS);
+    matches!(set.and_then(|set| set.primary.as_ref()), Some(ScopedValue::Switch(true)))
 }
 
 /// PARAMETER_SNIFFING of a database, or of its copies.

@@ -29,21 +29,21 @@ select substring(t.text, s.statement_start_offset / 2 + 1, (s.statement_end_offs
   from sys.dm_exec_query_stats s cross apply sys.dm_exec_sql_text(s.sql_handle) t where t.objectid = object_id('prices') order by s.statement_start_offset
 go
 -- Statements that differ in literals alone have one hash; so have their plans.
-select price from item where id = 5
+select price from item where id in (5)
 go
-select price from item where id = 6
+select price from item where id in (6)
 go
-SELECT   price FROM item WHERE id = 7
+SELECT   price FROM item WHERE id IN (7)
 go
-select grp from item where id = 7
+select grp from item where id in (7)
 go
 select count(*) as statements, count(distinct s.query_hash) as queries, count(distinct s.query_plan_hash) as plans, sum(s.execution_count) as times
-  from sys.dm_exec_query_stats s cross apply sys.dm_exec_sql_text(s.sql_handle) t where t.text like 'select % from item where id = [567]'
+  from sys.dm_exec_query_stats s cross apply sys.dm_exec_sql_text(s.sql_handle) t where t.text like 'select % from item where id in ([567])'
 go
 -- One that fails is not counted; a batch of one statement is all of its text.
-select 1 / (id - 500) as bad from item where id = 500
+select 1 / (id - 500) as bad from item where id in (500)
 go
-select 1 / (id - 500) as bad from item where id = 501
+select 1 / (id - 500) as bad from item where id in (501)
 go
 select s.execution_count as times, s.statement_start_offset as starts, s.statement_end_offset as ends, t.text from sys.dm_exec_query_stats s cross apply sys.dm_exec_sql_text(s.sql_handle) t where t.text like 'select 1 / (id%'
 go

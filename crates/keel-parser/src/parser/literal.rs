@@ -16,43 +16,11 @@ impl Parser<'_> {
     /// The literal at the current token, if it is one.
     pub(super) fn literal(&mut self) -> Result<Option<Literal>> {
         let token = self.token();
-        let raw = self.raw(token);
-        let literal = match token.tok {
-            Tok::Int => self.integer(raw, token)?,
-            Tok::Decimal => self.decimal(raw, token)?,
-            Tok::Float => float(raw, token)?,
-            Tok::Money => money(raw, token)?,
-            Tok::Binary => binary(&raw[2..]),
-            Tok::Str => Literal::String { value: string_value(raw), national: false },
-            Tok::NStr => Literal::String { value: string_value(&raw[1..]), national: true },
-            Tok::Kw(crate::keyword::Kw::NULL) => Literal::Null,
-            _ => return Ok(None),
-        };
-        self.bump();
-        Ok(Some(literal))
-    }
-
-    fn integer(&self, raw: &str, token: Token) -> Result<Literal> {
-        match raw.parse::<i32>() {
-            Ok(n) if raw.len() <= INT_LENGTH_MAX => Ok(Literal::Int(n)),
-            _ => self.decimal(raw, token),
+        let literal = read(self.raw(token), token)?;
+        if literal.is_some() {
+            self.bump();
         }
-    }
-
-    fn decimal(&self, raw: &str, token: Token) -> Result<Literal> {
-        let (whole, fraction) = raw.split_once('.').unwrap_or((raw, ""));
-        let whole = whole.trim_start_matches('0');
-        let (digits, scale) = (whole.len() + fraction.len(), fraction.len());
-        if digits > PRECISION_MAX {
-            let message = format!(
-                "The number '{raw}' is out of the range for numeric representation (maximum precision 38)."
-            );
-            return Err(ParseError::new(1007, token.line, message));
-        }
-        let mantissa =
-            whole.bytes().chain(fraction.bytes()).fold(0i128, |m, b| m * 10 + i128::from(b - b'0'));
-        // Both fit: at most 38 digits.
-        Ok(Literal::Numeric { mantissa, precision: digits.max(1) as u8, scale: scale as u8 })
+        Ok(literal)
     }
 
     /// A whole number with an optional sign, as option values have it.
@@ -131,6 +99,46 @@ impl Parser<'_> {
             kind: ExprKind::Literal(Literal::String { value: word.text, national: true }),
         }
     }
+}
+
+/// The literal that a token is, if it is one; `raw` is its text.
+///
+/// # Errors
+/// 168, 293, 1007: a number that nothing holds.
+pub fn read(raw: &str, token: Token) -> Result<Option<Literal>> {
+    Ok(Some(match token.tok {
+        Tok::Int => integer(raw, token)?,
+        Tok::Decimal => decimal(raw, token)?,
+        Tok::Float => float(raw, token)?,
+        Tok::Money => money(raw, token)?,
+        Tok::Binary => binary(&raw[2..]),
+        Tok::Str => Literal::String { value: string_value(raw), national: false },
+        Tok::NStr => Literal::String { value: string_value(&raw[1..]), national: true },
+        Tok::Kw(crate::keyword::Kw::NULL) => Literal::Null,
+        _ => return Ok(None),
+    }))
+}
+
+fn integer(raw: &str, token: Token) -> Result<Literal> {
+    match raw.parse::<i32>() {
+        Ok(n) if raw.len() <= INT_LENGTH_MAX => Ok(Literal::Int(n)),
+        _ => decimal(raw, token),
+    }
+}
+
+fn decimal(raw: &str, token: Token) -> Result<Literal> {
+    let (whole, fraction) = raw.split_once('.').unwrap_or((raw, ""));
+    let whole = whole.trim_start_matches('0');
+    let (digits, scale) = (whole.len() + fraction.len(), fraction.len());
+    if digits > PRECISION_MAX {
+        let message = format!(
+            "The number '{raw}' is out of the range for numeric representation (maximum precision 38)."
+        );
+        return Err(ParseError::new(1007, token.line, message));
+    }
+    let mantissa = whole.bytes().chain(fraction.bytes()).fold(0i128, |m, b| m * 10 + i128::from(b - b'0'));
+    // Both fit: at most 38 digits.
+    Ok(Literal::Numeric { mantissa, precision: digits.max(1) as u8, scale: scale as u8 })
 }
 
 /// The text of a string: quotes undone, and a backslash at a line's end joins it with the next.

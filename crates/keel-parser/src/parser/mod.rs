@@ -40,6 +40,8 @@ mod statement;
 mod table;
 mod table_source;
 
+pub use literal::read as read_literal;
+
 use crate::ast::{Ident, ObjectName, Span, TypeArg, TypeName, Variable};
 use crate::error::{ParseError, Result};
 use crate::keyword::Kw;

@@ -164,9 +164,23 @@ fn locator_value<'e>(get: &Get, e: &'e Expr) -> Option<&'e Expr> {
     (left.as_slot() == Some(get.locator) && !own(right)).then_some(&**right)
 }
 
-/// A day that a seek can be about.
-fn is_day_value(value: &Expr) -> bool {
-    value.ty == SqlType::Date && !value.is_volatile()
+/// The column that a comparison converts, the range of its values in which the answer is, and what of the comparison that says.
+fn range_of(
+    get: &Get,
+    op: CmpOp,
+    side: &Expr,
+    value: &Expr,
+) -> Option<(usize, [Option<days::End>; 2], Answers)> {
+    if let Some(column) = day_of(get, side).filter(|_| value.ty == SqlType::Date && !value.is_volatile()) {
+        let (low, high) = days::range(op, value, get.table.columns[column].ty);
+        let answers = if op == CmpOp::Eq { Answers::Half } else { Answers::All };
+        return Some((column, [low, high], answers));
+    }
+    if column_side(get, side).is_some() {
+        return None;
+    }
+    let (column, ends) = through::range(get, op, side, value)?;
+    Some((column, ends.map(|end| end.map(|v| (v, true))), Answers::Part))
 }
 
 pub(super) fn sargs(get: &Get, conjuncts: &[Expr]) -> Vec<Sarg> {
@@ -180,21 +194,19 @@ pub(super) fn sargs(get: &Get, conjuncts: &[Expr]) -> Vec<Sarg> {
         match &e.kind {
             ExprKind::Compare(op, l, r) => {
                 for (side, value, op) in [(l, r, *op), (r, l, op.flip())] {
-                    if let Some(column) = day_of(get, side).filter(|_| is_day_value(value) && !own(value)) {
-                        let (low, high) = days::range(op, value, get.table.columns[column].ty);
-                        let answers = if op == CmpOp::Eq { Answers::Half } else { Answers::All };
-                        let kinds = low.map(|(v, inclusive)| SargKind::Low(v, inclusive)).into_iter();
-                        let kinds = kinds.chain(high.map(|(v, inclusive)| SargKind::High(v, inclusive)));
-                        found.extend(kinds.map(|kind| Sarg { column, kind, conjunct: i, answers }));
+                    if op == CmpOp::Eq
+                        && let Some((column, value)) =
+                            through::equal(get, side, value).filter(|_| !own(value))
+                    {
+                        add(column, SargKind::Eq(value));
                         break;
                     }
-                    if column_side(get, side).is_none()
-                        && let Some((column, [low, high])) = through::range(get, op, side, value)
-                        && !own(value)
+                    if let Some((column, ends, answers)) =
+                        range_of(get, op, side, value).filter(|_| !own(value))
                     {
-                        let kinds = low.map(|v| SargKind::Low(v, true)).into_iter();
-                        let kinds = kinds.chain(high.map(|v| SargKind::High(v, true)));
-                        let answers = Answers::Part;
+                        let kinds = [SargKind::Low, SargKind::High].into_iter().zip(ends);
+                        let kinds =
+                            kinds.filter_map(|(kind, end)| end.map(|(v, inclusive)| kind(v, inclusive)));
                         found.extend(kinds.map(|kind| Sarg { column, kind, conjunct: i, answers }));
                         break;
                     }
@@ -287,6 +299,10 @@ impl Path {
         let last = self.low.is_some() || self.high.is_some() || self.list.is_some();
         self.eq.len() + usize::from(last) >= columns.max(1)
     }
+    /// Whether it reads from a value, or up to one.
+    pub(super) fn is_range(&self) -> bool {
+        self.low.is_some() || self.high.is_some()
+    }
     /// Slots bound to one value.
     #[must_use]
     pub fn fixed(&self, get: &Get) -> SlotSet {
@@ -330,6 +346,7 @@ impl Planner<'_, '_> {
             };
         }
         let mut best: Option<Path> = None;
+        let mut ways = 0;
         let hinted = &r.get.hints.indexes;
         let told = self.told_read(r.get);
         for (i, index) in table.indexes.iter().enumerate() {
@@ -348,6 +365,7 @@ impl Planner<'_, '_> {
             if r.get.hints.force_seek.is_some_and(|columns| !path.seeks(columns)) {
                 continue;
             }
+            ways += 1;
             path.covering = supplies(table, index).is_none_or(|s| needed.iter().all(|c| s.contains(c)));
             if (r.get.target || r.need.contains(&r.get.locator)) && i != 0 {
                 // Targets of changes need the whole row.
@@ -381,6 +399,7 @@ impl Planner<'_, '_> {
                 best = Some(path);
             }
         }
+        self.note_weighing(r, best.as_ref(), ways, total);
         best.unwrap_or_else(|| {
             // Hints leave no way: whoever chooses among ways takes another.
             Path { cost: f64::INFINITY, rows: total, ..self.path(r, 0, &[], total) }

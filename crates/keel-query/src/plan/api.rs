@@ -158,6 +158,7 @@ pub(crate) fn finish(
         masked: binder.masked.clone(),
         directions: binder.steering.decided(),
         told: binder.steering.told_so(),
+        weighed: binder.steering.weighed(),
         guide: None,
         missing,
         conversions: binder.conversions.as_slice().into(),

@@ -15,7 +15,7 @@ use keel_types::datetime::TICKS_PER_DAY;
 use keel_types::{SqlType, Value};
 
 /// One end of a range: the value, and whether it is part of it.
-type End = (Expr, bool);
+pub(super) type End = (Expr, bool);
 
 /// The moment whose day a side of a comparison is, and its type.
 fn moment_of(side: &Expr) -> Option<(Slot, SqlType)> {

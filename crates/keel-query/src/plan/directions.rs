@@ -16,6 +16,7 @@ use super::Planner;
 use crate::bind::rel::{Get, Rel};
 use crate::bind::{Grouping, same_name};
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -115,6 +116,8 @@ pub(crate) struct Steering {
     decided: Vec<Direction>,
     /// An index that a direction names is not there, or is disabled.
     lost_index: bool,
+    /// Values may have had a say in how a table is read.
+    pub(super) weighed: Cell<bool>,
 }
 
 impl Steering {
@@ -126,6 +129,11 @@ impl Steering {
     /// What was decided.
     pub(crate) fn decided(&self) -> Directions {
         Directions(self.decided.clone())
+    }
+
+    /// Whether values may have had a say in how a table is read.
+    pub(crate) fn weighed(&self) -> bool {
+        self.weighed.get()
     }
 
     /// Whether it is compiled by directions.

@@ -25,6 +25,7 @@ pub mod shown;
 pub mod steps;
 pub mod text;
 mod through;
+mod trivial;
 pub mod warnings;
 pub mod xml;
 

@@ -33,7 +33,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// Least cost of a part for which helpers are called, in units of one row read: what they must save to be worth their start.
-const PART_COST_MIN: f64 = 20_000.0;
+pub(super) const PART_COST_MIN: f64 = 20_000.0;
 
 /// Rows read for one that is sent, at least, where threads send rows to one that goes on with them: to send a row, and to take it in,
 /// costs more than to read it. Nor may a client that takes many rows slowly keep helpers waiting for it.

@@ -52,6 +52,8 @@ pub struct Plan {
     pub(crate) directions: Directions,
     /// Whether it was made by directions, and what became of them.
     pub(crate) told: Told,
+    /// Values may have had a say in how a table is read.
+    pub(crate) weighed: bool,
     /// The plan guide whose hints it was made with: its database, and its name.
     pub(crate) guide: Option<Box<(String, String)>>,
     /// Indexes that it would have cost less with.

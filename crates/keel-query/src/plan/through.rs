@@ -2,7 +2,8 @@
 //! between which of its own values the answer is.
 //!
 //! ```text
-//!   int column  = 5.5 (decimal)      ──►  5 ≤ column ≤ 6,     and the comparison itself is tested on what is found
+//!   int column  = @numeric        ──►  column = the integer that it is, or nothing
+//!   int column  < 5.5 (decimal)      ──►  column ≤ 6,         and the comparison itself is tested on what is found
 //!   datetime column > @datetime2     ──►  column ≥ @datetime2 less a little
 //! ```
 //!
@@ -90,6 +91,28 @@ fn number(from: SqlType, to: SqlType) -> Option<Way> {
 /// Whether an index is searched through the conversion of a side of a comparison.
 pub(super) fn is_sought(get: &Get, side: &Expr) -> bool {
     converted(get, side).is_some()
+}
+
+/// An integer column that is compared with a decimal, and the integer that it must be: NULL where none is.
+pub(super) fn equal(get: &Get, side: &Expr, value: &Expr) -> Option<(usize, Expr)> {
+    let (column, way) = converted(get, side)?;
+    let ty = get.table.columns[column].ty;
+    let decimals = value.ty == side.ty && value.ty.decimal_parts().is_some() && !value.is_volatile();
+    if !(decimals && ty.is_integer() && matches!(way, Way::Number(0))) {
+        return None;
+    }
+    let key = builtin::own("INTEGER_OF", SqlType::BigInt, vec![value.clone()], |args| {
+        Ok(args.first().and_then(integer).map_or(Value::Null, Value::Int))
+    });
+    Some((column, key))
+}
+
+/// The integer that a decimal is.
+fn integer(value: &Value) -> Option<i64> {
+    let Value::Decimal(d) = value else { return None };
+    let unit = 10i128.pow(u32::from(d.scale));
+    let whole = (d.mantissa() % unit == 0).then(|| d.mantissa() / unit)?;
+    i64::try_from(whole).ok()
 }
 
 /// The column of a comparison, and between which of its values the answer is: ends that are part of the range.
@@ -231,6 +254,15 @@ mod tests {
         day(3 * TICKS_PER_DAY, 2, 3);
         day(0, 0, 0);
         day(MAX_TICKS, (MAX_TICKS / TICKS_PER_DAY) as i32, (MAX_TICKS / TICKS_PER_DAY) as i32);
+    }
+
+    #[test]
+    fn integers_are_equal_to_decimals_without_a_fraction() {
+        assert_eq!(integer(&decimal(500, 2)), Some(5));
+        assert_eq!(integer(&decimal(-3_000_000_000, 0)), Some(-3_000_000_000));
+        for other in [decimal(505, 2), decimal(1 << 63, 0), decimal(Decimal::MAX_MANTISSA, 0), Value::Null] {
+            assert_eq!(integer(&other), None, "{other:?}");
+        }
     }
 
     proptest! {

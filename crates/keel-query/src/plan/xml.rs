@@ -35,6 +35,10 @@ pub struct Statement<'a> {
     pub hash: u64,
     /// The hash of its plan.
     pub plan_hash: u64,
+    /// Estimates had no say in it.
+    pub trivial: bool,
+    /// Where its literals have become parameters: its text with the declarations of these, and the kind (`StatementParameterizationType`).
+    pub parameterized: Option<(&'a str, u8)>,
     /// Threads that may work for it.
     pub degree: usize,
     /// Why it is one alone, in the product's words, where that is not its cost.
@@ -129,7 +133,7 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
         ("StatementCompId", number.as_str()),
         ("StatementEstRows", rows.as_str()),
         ("StatementId", number.as_str()),
-        ("StatementOptmLevel", "FULL"),
+        ("StatementOptmLevel", if about.trivial { "TRIVIAL" } else { "FULL" }),
         ("StatementSubTreeCost", cost.as_str()),
         ("StatementText", about.text),
         ("StatementType", about.kind),
@@ -138,6 +142,11 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
     ]);
     let guide = about.guide.map(|(database, name)| [("PlanGuideDB", database), ("PlanGuideName", name)]);
     let element = element.with_attributes(guide.into_iter().flatten());
+    let kind = about.parameterized.map(|(_, kind)| kind.to_string()).unwrap_or_default();
+    let parameterized = about
+        .parameterized
+        .map(|(text, _)| [("ParameterizedText", text), ("StatementParameterizationType", kind.as_str())]);
+    let element = element.with_attributes(parameterized.into_iter().flatten());
     element.write_inner_content(|out| {
         let options = about.options.iter().map(|(name, on)| (*name, word(*on)));
         out.create_element("StatementSetOptions").with_attributes(options).write_empty()?;

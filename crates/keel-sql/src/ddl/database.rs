@@ -6,6 +6,7 @@ use crate::catalog::{DatabaseSettings, DelayedDurability, PageVerify};
 use crate::engine::{DatabaseEntry, Restoring, not_of_a_snapshot};
 use crate::errors;
 use crate::hadr;
+use crate::parameterization;
 use crate::query_store::QueryStoreSettings;
 use crate::run::Runner;
 use crate::scoped;
@@ -206,6 +207,9 @@ impl Runner<'_> {
                     options.iter().try_for_each(|o| set_option(settings, o))
                 })?;
                 self.info.engine.broker.stir();
+                if options.iter().any(|o| o.name == parameterization::OPTION) {
+                    self.info.engine.programs.forget(entry.id);
+                }
                 if switched {
                     self.info.engine.follow_query_stores();
                 }
@@ -379,7 +383,7 @@ pub(super) fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> 
         "TORN_PAGE_DETECTION" => {
             settings.page_verify = if on { PageVerify::TornPageDetection } else { PageVerify::None };
         }
-        "PARAMETERIZATION" => choose(settings, option, ["SIMPLE", "FORCED"])?,
+        parameterization::OPTION => choose(settings, option, ["SIMPLE", "FORCED"])?,
         "CURSOR_DEFAULT" => choose(settings, option, ["GLOBAL", "LOCAL"])?,
         "CONTAINMENT" => {
             let partial = match word.as_str() {

@@ -5,6 +5,9 @@
 //! statement is compiled, the guide's hints take the place of its own; where no plan can be made with them, it is compiled as if there were no guide.
 //! Hints of the Query Store go before those of a guide.
 //!
+//! A guide of type TEMPLATE is about all statements that have its form when their literals are parameters, and says whether these are
+//! ([`crate::parameterization`]).
+//!
 //! Statements are compared token by token, so space, comments and the case of words make no difference; batches are compared letter by letter.
 //!
 //! | file | owns |
@@ -12,7 +15,7 @@
 //! | `mod` | the definition, and which statement it is about |
 //! | `procs` | the procedures that make, switch and drop guides, and what is wrong with one |
 //!
-//! Deliberately absent: guides of templates, since nothing is parameterized by itself, and guides that hold a plan: the Query Store forces plans.
+//! Deliberately absent: guides that hold a plan: the Query Store forces plans.
 
 mod procs;
 
@@ -47,6 +50,9 @@ pub struct PlanGuideDef {
     pub parameters: Option<String>,
     /// The same in the form in which they are compared.
     pub declared: String,
+    /// The statement is a template.
+    #[serde(default)]
+    pub template: bool,
     /// `OPTION (…)`; `None` takes the statement's own hints away.
     pub hints: Option<String>,
     /// Switched off.
@@ -60,6 +66,9 @@ pub struct PlanGuideDef {
 impl PlanGuideDef {
     /// Whether the text of a batch, or the module, is what this is about.
     fn is_in(&self, program: &Program) -> bool {
+        if self.template {
+            return false;
+        }
         if self.object != 0 {
             return program.identity.object_id == self.object;
         }
@@ -71,9 +80,16 @@ impl PlanGuideDef {
     fn is_about(&self, other: &PlanGuideDef) -> bool {
         let batch = |guide: &PlanGuideDef| guide.batch.clone().unwrap_or_else(|| guide.statement.clone());
         let same_place = self.object == other.object
+            && self.template == other.template
             && (self.object != 0 || batch(self) == batch(other) && self.declared == other.declared);
         same_place && normal_form(&self.statement, true) == normal_form(&other.statement, true)
     }
+}
+
+/// Whether a guide is about a statement of this batch, letter by letter.
+pub(crate) fn is_about_batch(picture: &Picture, text: &str) -> bool {
+    let mut guides = picture.plan_guides().filter(|g| g.object == 0 && !g.template && !g.disabled);
+    guides.any(|guide| guide.batch.as_ref().unwrap_or(&guide.statement) == text && guide.declared.is_empty())
 }
 
 /// The declarations of a program's parameters, as they are compared.
@@ -87,7 +103,7 @@ fn declared(program: &Program) -> String {
 }
 
 /// A statement without what makes no difference.
-fn normal_form(statement: &str, quoted_identifier: bool) -> String {
+pub(crate) fn normal_form(statement: &str, quoted_identifier: bool) -> String {
     let Ok(tokens) = tokenize(statement, quoted_identifier) else { return statement.trim().to_owned() };
     let mut form = String::new();
     for token in tokens {

@@ -4,6 +4,7 @@ use super::{PlanGuideDef, declared, normal_form};
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, Named, SecurableRef, object_class};
 use crate::engine::DatabaseEntry;
 use crate::errors;
+use crate::parameterization::template_mode;
 use crate::procs::{Outcome, argument, ok, string};
 use crate::program::{Op, Program, UnitSource};
 use crate::query_store::{parse_hints, with_hints};
@@ -83,7 +84,7 @@ struct Call {
 }
 
 impl Call {
-    /// Errors 10501, 10509, 10520, 10521, 10528 and 10533, and 40517 for what is not there.
+    /// Errors 10501, 10509, 10520, 10521, 10523, 10528 and 10533, and 40517 for what is not there.
     fn of(args: &[Argument]) -> Result<Call> {
         let given = |name: &str, at: usize| string(args, name, at);
         let name = given("name", 0).unwrap_or_default();
@@ -123,7 +124,18 @@ impl Call {
     fn check_kind(&self) -> Result<()> {
         let name = &*self.name;
         match (&*self.kind, &self.scope, &self.parameters) {
-            ("TEMPLATE", ..) => Err(errors::not_supported("A plan guide of type TEMPLATE")),
+            ("TEMPLATE", Some(_), _) => {
+                let why = "@type was specified as 'TEMPLATE' and a non-NULL value is specified for the parameter '@module_or_batch'. This type requires a NULL value for the parameter. Specify NULL for the parameter, or change the type to one that allows a non-NULL value for the parameter.";
+                Err(cannot_create(10520, name, why))
+            }
+            ("TEMPLATE", _, None) => {
+                let why = "@type was specified as 'TEMPLATE' and the parameter '@params' is NULL. This type requires a non-NULL value for the parameter. Specify a non-NULL value for the parameter, or change the type to one that allows a NULL value for the parameter.";
+                Err(cannot_create(10521, name, why))
+            }
+            ("TEMPLATE", ..) if self.hints.as_deref().and_then(template_mode).is_none() => {
+                let why = "@hints has illegal value. @hints must be OPTION(PARAMETERIZATION FORCED) or OPTION(PARAMETERIZATION SIMPLE) if @type is 'template'.";
+                Err(cannot_create(10523, name, why))
+            }
             ("OBJECT", None, _) => {
                 let why = "@type was specified as 'OBJECT' and the parameter '@module_or_batch' is NULL. This type requires a non-NULL value for the parameter. Specify a non-NULL value for the parameter, or change the type to one that allows a NULL value for the parameter.";
                 Err(cannot_create(10521, name, why))
@@ -132,7 +144,7 @@ impl Call {
                 let why = "@type was specified as 'OBJECT' and a non-NULL value is specified for the parameter '@params'. This type requires a NULL value for the parameter. Specify NULL for the parameter, or change the type to one that allows a non-NULL value for the parameter.";
                 Err(cannot_create(10520, name, why))
             }
-            ("OBJECT" | "SQL", ..) => Ok(()),
+            ("OBJECT" | "SQL" | "TEMPLATE", ..) => Ok(()),
             (kind, ..) => {
                 Err(cannot_create(10501, &self.name, &format!("type '{kind}' provided is not allowed.")))
             }
@@ -271,7 +283,7 @@ fn compiles(info: &Info, program: &Program, statement: &ast::Statement) -> Resul
 pub(crate) fn sp_create_plan_guide(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let call = Call::of(args)?;
     let entry = runner.info.current_database();
-    if call.kind == "SQL" && !runner.info.may(&entry, "ALTER", SecurableRef::Database) {
+    if call.kind != "OBJECT" && !runner.info.may(&entry, "ALTER", SecurableRef::Database) {
         let why = "you do not have needed permission. Alter database permission required.";
         return Err(cannot_create(10517, &call.name, why).into());
     }
@@ -282,7 +294,8 @@ pub(crate) fn sp_create_plan_guide(runner: &mut Runner<'_>, args: &[Argument]) -
 fn create(runner: &mut Runner<'_>, entry: &Arc<DatabaseEntry>, call: &Call) -> Result<()> {
     runner.lock_catalog(entry)?;
     call.parsed()?;
-    let hints = call.parsed_hints()?;
+    let template = call.kind == "TEMPLATE";
+    let hints = if template { Vec::new() } else { call.parsed_hints()? };
     let object = if call.kind == "OBJECT" { call.module(runner, entry)? } else { 0 };
     let info = runner.info;
     let program = call.program(info, entry, object)?;
@@ -291,7 +304,7 @@ fn create(runner: &mut Runner<'_>, entry: &Arc<DatabaseEntry>, call: &Call) -> R
         return Err(cannot_create(10507, &call.name, why));
     };
     // What cannot be compiled either way, as tables are yet to be made, is not the hints' fault.
-    let hinted = with_hints(statement, hints);
+    let hinted = if template { None } else { with_hints(statement, hints) };
     let fits = hinted.is_none_or(|hinted| compiles(info, &program, &hinted).is_ok());
     if !fits && compiles(info, &program, statement).is_ok() {
         return Err(hints_do_not_fit(&call.name));
@@ -306,6 +319,7 @@ fn create(runner: &mut Runner<'_>, entry: &Arc<DatabaseEntry>, call: &Call) -> R
         batch: if object == 0 { call.scope.clone() } else { None },
         parameters: call.parameters.clone(),
         declared: if object == 0 { declared(&program) } else { String::new() },
+        template,
         hints: call.hints.clone(),
         disabled: false,
         created: now,
@@ -322,7 +336,15 @@ fn create(runner: &mut Runner<'_>, entry: &Arc<DatabaseEntry>, call: &Call) -> R
         );
         return Err(cannot_create(10502, &call.name, &why));
     }
+    forget_texts(runner, entry, &def);
     runner.put(entry, CatalogObject::PlanGuide(Arc::new(def)))
+}
+
+/// Texts are parameterized otherwise from now on, where a guide is a template's.
+fn forget_texts(runner: &Runner<'_>, entry: &Arc<DatabaseEntry>, guide: &PlanGuideDef) {
+    if guide.template {
+        runner.info.engine.programs.forget(entry.id);
+    }
 }
 
 /// `sp_create_plan_guide_from_handle`: plans that are cached are not kept in guides.
@@ -372,6 +394,7 @@ fn control(
         );
         return Err(SqlError::new(10518, 16, 1, text));
     }
+    forget_texts(runner, entry, guide);
     if verb == "DROP" {
         let key = CatalogKey { class: object_class::PLAN_GUIDE, id: guide.id };
         return runner.change(entry, CatalogOp::Remove(key));
@@ -421,6 +444,9 @@ pub(crate) fn validate(
         hints: guide.hints.clone(),
     };
     let checked = call.program(info, entry, guide.object).and_then(|program| {
+        if guide.template {
+            return Ok(());
+        }
         let hints = call.parsed_hints()?;
         let hinted = find(&program, &guide.statement).and_then(|statement| with_hints(statement, hints));
         hinted.map_or(Ok(()), |hinted| compiles(info, &program, &hinted))

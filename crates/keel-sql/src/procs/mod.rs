@@ -97,6 +97,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_control_plan_guide", crate::plan_guides::sp_control_plan_guide),
     p("sp_create_plan_guide", crate::plan_guides::sp_create_plan_guide),
     p("sp_create_plan_guide_from_handle", crate::plan_guides::sp_create_plan_guide_from_handle),
+    p("sp_get_query_template", crate::parameterization::sp_get_query_template),
     p("sp_query_store_clear_hints", query_store::sp_query_store_clear_hints),
     p("sp_query_store_clear_message_queues", query_store::sp_query_store_clear_message_queues),
     p("sp_query_store_consistency_check", query_store::sp_query_store_consistency_check),

@@ -93,6 +93,7 @@ pub fn lower_module(
             ansi_nulls: options.ansi_nulls,
             execute_as: None,
             recompile: false,
+            parameterized: None,
             null_on_null_input: false,
             returns: shape.returns,
             stats: Arc::default(),

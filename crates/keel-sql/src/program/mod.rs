@@ -146,6 +146,8 @@ pub struct Program {
     pub execute_as: Option<i32>,
     /// WITH RECOMPILE: it is compiled for each call.
     pub recompile: bool,
+    /// Its parameters stand for the literals of texts.
+    pub parameterized: Option<crate::parameterization::Mode>,
     /// RETURNS NULL ON NULL INPUT: a NULL among the arguments is the answer already.
     pub null_on_null_input: bool,
     /// RETURNS of a scalar function.
@@ -158,6 +160,8 @@ pub struct Program {
 
 /// What a program takes of memory whatever its text is, bytes.
 const PROGRAM_BYTES: usize = 4 << 10;
+/// The same without code.
+const STUB_BYTES: usize = 512;
 /// What a byte of its text adds: of joins, scripts and lists of INSERT 26 to 98 were counted (resident memory for thousands of each).
 const TREE_BYTES: usize = 80;
 
@@ -166,7 +170,24 @@ impl Program {
     /// the text.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
-        PROGRAM_BYTES + TREE_BYTES * self.text.len()
+        if self.is_stub() {
+            STUB_BYTES + self.text.len()
+        } else {
+            PROGRAM_BYTES + TREE_BYTES * self.text.len()
+        }
+    }
+
+    /// Whether there is nothing to run: what stays of a text that has come once.
+    #[must_use]
+    pub fn is_stub(&self) -> bool {
+        self.code.is_empty()
+    }
+
+    /// What stays of a text that has come once.
+    #[must_use]
+    pub fn stub(&self) -> Program {
+        let bare = Program::bare(self.identity.clone());
+        Program { id: self.id, text: Arc::clone(&self.text), ..bare }
     }
 
     /// A program without code, as the surroundings of a single statement.
@@ -185,6 +206,7 @@ impl Program {
             ansi_nulls: true,
             execute_as: None,
             recompile: false,
+            parameterized: None,
             null_on_null_input: false,
             returns: None,
             stats: Arc::default(),

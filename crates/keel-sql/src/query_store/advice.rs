@@ -31,7 +31,7 @@ type Name = (String, i32);
 struct ByQuery {
     hints: Map<Name, Arc<str>>,
     /// A text may be several queries, which differ in their settings.
-    plans: Map<Name, Vec<(ContextRow, bool, Forced)>>,
+    plans: Map<Name, Vec<(ContextRow, u8, Forced)>>,
 }
 
 /// A plan that is forced.
@@ -153,7 +153,7 @@ fn by_query(entry: &DatabaseEntry, rows: &Rows) -> Result<ByQuery> {
             let directions = Arc::clone(&row.1);
             let forced = Forced { plan: forced.plan, shape: row.0, directions };
             let of = found.plans.entry(name).or_default();
-            of.push((context.clone(), query.parameters != 0, forced));
+            of.push((context.clone(), query.parameters, forced));
         }
     }
     Ok(found)
@@ -193,7 +193,7 @@ pub(crate) fn forced(
     let identity = Identity::of(program, (statement.span.start, statement.span.end));
     let plans = advice.plans.get(&(identity.text, identity.object))?;
     let context = info.context_row(identity.object != 0, program.identity.schema_id);
-    let is_own = |(of, parameters, _): &&(ContextRow, bool, Forced)| {
+    let is_own = |(of, parameters, _): &&(ContextRow, u8, Forced)| {
         *of == context && *parameters == identity.parameters
     };
     plans.iter().find(is_own).map(|(_, _, forced)| forced.clone())

@@ -24,8 +24,8 @@ pub(super) struct Identity {
     /// Equal for texts that differ only in literals, case and space.
     pub hash: u64,
     pub object: i32,
-    /// Whoever sent it declared its parameters.
-    pub parameters: bool,
+    /// 0, or the kind of its parameters (`query_parameterization_type`): 1 for those that whoever sent it declared.
+    pub parameters: u8,
 }
 
 impl Identity {
@@ -39,7 +39,11 @@ impl Identity {
         let shown = without_secrets(&text).into_owned();
         let (restricted, text) = (shown != text, shown);
         let object = program.identity.object_id;
-        let parameters = object == 0 && !program.parameters.is_empty() && !declared.is_empty();
+        let parameters = match program.parameterized {
+            _ if object != 0 || program.parameters.is_empty() || declared.is_empty() => 0,
+            None => 1,
+            Some(mode) => mode.number(),
+        };
         Identity { text, restricted, hash, object, parameters }
     }
 }
@@ -57,6 +61,11 @@ impl Slot {
         let start = wide(self.program.text.get(..from));
         (start, start + wide(self.program.text.get(from..to).map(|text| text.trim_end_matches(ENDS))))
     }
+}
+
+/// A statement of a program, with the declarations of the variables that it reads in front.
+pub(crate) fn with_declarations(program: &Program, span: (u32, u32)) -> String {
+    Identity::of(program, span).text
 }
 
 /// `query_hash` of a statement in its program.

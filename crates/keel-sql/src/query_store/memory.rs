@@ -39,7 +39,7 @@ struct Waiting {
 type Unwritten = (Key, Option<Arc<[u8]>>, u64);
 
 /// What tells queries apart.
-type QueryKey = (u64, u64, i32, bool);
+type QueryKey = (u64, u64, i32, u8);
 
 /// A query that is not captured yet.
 struct Candidate {
@@ -474,7 +474,7 @@ impl Memory {
             context,
             object: identity.object,
             hash: identity.hash,
-            parameters: u8::from(identity.parameters),
+            parameters: identity.parameters,
             offsets: slot.offsets(),
             compiles: Compiles::default(),
             executed: 0,
@@ -699,7 +699,7 @@ impl Memory {
 }
 
 fn query_key(row: &QueryRow) -> QueryKey {
-    (row.text, row.context, row.object, row.parameters != 0)
+    (row.text, row.context, row.object, row.parameters)
 }
 
 #[cfg(test)]

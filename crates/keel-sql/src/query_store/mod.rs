@@ -43,7 +43,9 @@ pub(crate) use advice::{forced, hinted, parse_hints, with_hints};
 pub use flush::rounds;
 pub(crate) use flush::{clear, flush_all, write_out};
 pub(crate) use gather::{gather, gather_if_free};
-pub(crate) use identity::{CATEGORIES, plan_hash, query_hash, shape_hash, statement_handle};
+pub(crate) use identity::{
+    CATEGORIES, plan_hash, query_hash, shape_hash, statement_handle, with_declarations,
+};
 pub(crate) use procs::{
     sp_query_store_clear_hints, sp_query_store_clear_message_queues, sp_query_store_consistency_check,
     sp_query_store_flush_db, sp_query_store_force_plan, sp_query_store_remove_plan,

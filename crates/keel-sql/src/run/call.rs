@@ -522,9 +522,18 @@ impl Runner<'_> {
         if self.info.nest_level() >= NEST_LEVEL_MAX {
             return Err(errors::nesting_level().into());
         }
-        let program = self.batch_program(&text, &declarations, parameters, true)?;
+        let (program, values) = if declarations.trim().is_empty() {
+            self.text_program(&text, true)?
+        } else {
+            (self.batch_program(&text, &declarations, parameters, true)?, Vec::new())
+        };
         let mut frame = Frame::new(&program, self.info.nest_level() + 1);
-        let bound = bind_arguments(&program.parameters, "", args, &mut frame, self.dates())?;
+        let bound = if program.parameterized.is_some() {
+            frame.vars.splice(..values.len(), values);
+            Vec::new()
+        } else {
+            bind_arguments(&program.parameters, "", args, &mut frame, self.dates())?
+        };
         if let Some(status) = self.refused(&program, &frame)? {
             return Ok(Returned { status, ..Returned::default() });
         }
@@ -545,31 +554,11 @@ impl Runner<'_> {
         parameters: &[ast::Parameter],
         dynamic: bool,
     ) -> Result<Arc<Program>> {
-        let info = self.info;
-        let entry = info.current_database();
-        let (database, schema) = (entry.id, info.default_schema(&entry));
-        let switches = info.options.borrow().switches.0 & Switches::PLAN_AFFECTING.0;
-        let key = BatchKey {
-            text: Arc::clone(text),
-            parameters: Arc::clone(declarations),
-            database,
-            schema,
-            switches,
-            dynamic,
-            encryption: deduce::version(info, &entry),
-        };
-        if let Some(program) = info.engine.programs.batch(&key) {
+        let key = self.batch_key(text, declarations, dynamic);
+        if let Some(program) = self.info.engine.programs.batch(&key) {
             return Ok(program);
         }
-        let options = {
-            let options = info.options.borrow();
-            TextOptions {
-                quoted_identifier: options.on(Switches::QUOTED_IDENTIFIER),
-                ansi_nulls: options.on(Switches::ANSI_NULLS),
-            }
-        };
-        let parse = keel_parser::ParseOptions { quoted_identifier: options.quoted_identifier };
-        let batch = keel_parser::parse_batch(text, parse).map_err(parse_error)?;
+        let batch = self.parse(text)?;
         let parsed;
         let parameters = if parameters.is_empty() && !declarations.trim().is_empty() {
             parsed = keel_parser::parse_parameters(declarations).map_err(parse_error)?;
@@ -577,22 +566,61 @@ impl Runner<'_> {
         } else {
             parameters
         };
-        let identity = ModuleIdentity {
-            database,
-            object_id: 0,
-            schema_id: schema,
-            name: None,
-            kind: if dynamic { ProgramKind::Dynamic } else { ProgramKind::Batch },
-        };
-        let mut scope = Scope::bare(info, database);
-        scope.identity.schema_id = schema;
-        let program = lower_batch(identity, Arc::clone(text), &batch, parameters, options, &scope)?;
-        let program = Arc::new(deduce::settled(info, program));
-        // Types may have been looked up in the catalog; a text that names one of the user's is compiled each time.
-        if scope.found.borrow().catalogs.is_empty() {
-            info.engine.programs.keep_batch(key, Arc::clone(&program));
+        let (program, keeps) = self.lower(&key, &batch, parameters)?;
+        self.info.engine.programs.missed();
+        if keeps {
+            self.info.engine.programs.keep_program(key, &program, false);
         }
         Ok(program)
+    }
+
+    /// By what a text is found in the cache.
+    pub(crate) fn batch_key(&self, text: &Arc<str>, declarations: &Arc<str>, dynamic: bool) -> BatchKey {
+        let info = self.info;
+        let entry = info.current_database();
+        BatchKey {
+            text: Arc::clone(text),
+            parameters: Arc::clone(declarations),
+            database: entry.id,
+            schema: info.default_schema(&entry),
+            switches: info.options.borrow().switches.0 & Switches::PLAN_AFFECTING.0,
+            dynamic,
+            encryption: deduce::version(info, &entry),
+        }
+    }
+
+    /// The statements of a text.
+    pub(crate) fn parse(&self, text: &str) -> Result<ast::Batch> {
+        let quoted_identifier = self.info.on(Switches::QUOTED_IDENTIFIER);
+        keel_parser::parse_batch(text, keel_parser::ParseOptions { quoted_identifier }).map_err(parse_error)
+    }
+
+    /// The program of a text's statements, and whether it may be kept.
+    pub(crate) fn lower(
+        &self,
+        key: &BatchKey,
+        batch: &ast::Batch,
+        parameters: &[ast::Parameter],
+    ) -> Result<(Arc<Program>, bool)> {
+        let info = self.info;
+        let options = TextOptions {
+            quoted_identifier: info.on(Switches::QUOTED_IDENTIFIER),
+            ansi_nulls: info.on(Switches::ANSI_NULLS),
+        };
+        let identity = ModuleIdentity {
+            database: key.database,
+            object_id: 0,
+            schema_id: key.schema,
+            name: None,
+            kind: if key.dynamic { ProgramKind::Dynamic } else { ProgramKind::Batch },
+        };
+        let mut scope = Scope::bare(info, key.database);
+        scope.identity.schema_id = key.schema;
+        let program = lower_batch(identity, Arc::clone(&key.text), batch, parameters, options, &scope)?;
+        let program = Arc::new(deduce::settled(info, program));
+        // Types may have been looked up in the catalog; a text that names one of the user's is compiled each time.
+        let keeps = scope.found.borrow().catalogs.is_empty();
+        Ok((program, keeps))
     }
 }
 

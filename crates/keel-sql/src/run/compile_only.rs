@@ -20,7 +20,7 @@ pub(super) fn runs_text(name: &str) -> bool {
 
 impl Runner<'_> {
     /// Whether anything is carried out.
-    pub(super) fn only_compiles(&self) -> bool {
+    pub(crate) fn only_compiles(&self) -> bool {
         self.info.options.borrow().switches.any(Switches::LOOKING)
     }
 

@@ -208,8 +208,38 @@ impl Runner<'_> {
         self.info.temporary_version(name)
     }
 
+    /// Compiles a unit of a program with parameters in the place of literals, and keeps it if the program will be used; whether its plan is
+    /// trivial.
+    pub(crate) fn compile_ahead(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &Frame,
+        unit: &Unit,
+    ) -> Result<bool> {
+        let compiled = self.compile_unnoted(program, frame, unit)?;
+        let trivial = matches!(&compiled.code, CompiledCode::Plan(plan) if plan.is_trivial());
+        let used = trivial || program.parameterized == Some(crate::parameterization::Mode::Forced);
+        if used && !compiled.is_for_once() && compiled.dependencies.is_shareable() {
+            self.note_missing(&compiled);
+            unit.keep(Arc::new(compiled));
+        }
+        Ok(trivial)
+    }
+
     /// Compiles a unit. All that it names is as of one moment: what others define meanwhile has it compiled again.
     pub(super) fn compile(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Compiled> {
+        let compiled = self.compile_unnoted(program, frame, unit)?;
+        self.note_missing(&compiled);
+        Ok(compiled)
+    }
+
+    fn note_missing(&self, compiled: &Compiled) {
+        if let CompiledCode::Plan(plan) = &compiled.code {
+            self.info.engine.note_missing(plan.missing());
+        }
+    }
+
+    fn compile_unnoted(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Compiled> {
         let clock = &self.info.engine.options().env.clock;
         let began = clock.now();
         let mut compiled = loop {
@@ -221,9 +251,6 @@ impl Runner<'_> {
                 break compiled;
             }
         };
-        if let CompiledCode::Plan(plan) = &compiled.code {
-            self.info.engine.note_missing(plan.missing());
-        }
         compiled.took_us = u32::try_from(clock.now().saturating_sub(began).as_micros()).unwrap_or(u32::MAX);
         Ok(compiled)
     }

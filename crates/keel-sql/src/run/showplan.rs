@@ -120,10 +120,16 @@ impl<'a> Statement<'a> {
     ) -> String {
         let (run, values) = run.map_or((None, &[][..]), |(run, values)| (Some(run), values));
         let (degree, serial_reason) = (self.plan.degree(), self.plan.serial_reason());
+        let parameterized = self.program.parameterized.map(|mode| {
+            let text = crate::query_store::with_declarations(self.program, self.span);
+            (text, mode.number())
+        });
         let about = xml::Statement {
             text: &crate::secrets::without_secrets(self.text()),
             number,
             kind: self.kind,
+            trivial: self.plan.is_trivial(),
+            parameterized: parameterized.as_ref().map(|(text, number)| (text.as_str(), *number)),
             options,
             hash,
             plan_hash,

@@ -55,8 +55,8 @@ use crate::sink::{
 };
 use info::{Info, Pending};
 use keel_query::IsolationLevel;
-use keel_types::SqlError;
 use keel_types::error::Result;
+use keel_types::{SqlError, Value};
 use options::{SetOptions, Switches};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -335,9 +335,9 @@ impl Session {
         }
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
         let text: Arc<str> = text.into();
-        match runner.batch_program(&text, &Arc::from(""), &[], false) {
-            Ok(program) if runner.only_parses(&program) => runner.final_done(false),
-            Ok(program) => run_batch(&mut runner, &program),
+        match runner.text_program(&text, false) {
+            Ok((program, _)) if runner.only_parses(&program) => runner.final_done(false),
+            Ok((program, values)) => run_batch(&mut runner, &program, values),
             // What else than the syntax is wrong is not asked.
             Err(_) if self.info.on(Switches::PARSEONLY) && parses(&self.info, &text) => {
                 runner.final_done(false);
@@ -616,8 +616,10 @@ fn parses(info: &Info, text: &str) -> bool {
     keel_parser::parse_batch(text, options).is_ok()
 }
 
-fn run_batch(runner: &mut Runner<'_>, program: &Arc<Program>) {
+/// Runs a batch's program; `values` are those of its parameters, if its literals have become these.
+fn run_batch(runner: &mut Runner<'_>, program: &Arc<Program>, values: Vec<Value>) {
     let mut frame = Frame::new(program, 0);
+    frame.vars.splice(..values.len(), values);
     let mut refusals = runner.refusals(program, &frame);
     refusals.extend(runner.showplan_in_company(program));
     if !refusals.is_empty() {

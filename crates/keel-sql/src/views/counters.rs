@@ -112,6 +112,21 @@ static SERVER: &[ServerCounter] = &[
         load(&programs.misses) + load(&programs.compiled_modules)
     }),
     c("SQL Statistics", "SQL Re-Compilations/sec", PerSecond, |s| load(&s.cx.engine.programs.recompilations)),
+    c("SQL Statistics", "Auto-Param Attempts/sec", PerSecond, |s| {
+        load(&s.cx.engine.programs.parameterized.attempts)
+    }),
+    c("SQL Statistics", "Failed Auto-Params/sec", PerSecond, |s| {
+        load(&s.cx.engine.programs.parameterized.failed)
+    }),
+    c("SQL Statistics", "Safe Auto-Params/sec", PerSecond, |s| {
+        load(&s.cx.engine.programs.parameterized.safe)
+    }),
+    c("SQL Statistics", "Unsafe Auto-Params/sec", PerSecond, |s| {
+        load(&s.cx.engine.programs.parameterized.unsafe_)
+    }),
+    c("SQL Statistics", "Forced Parameterizations/sec", PerSecond, |s| {
+        load(&s.cx.engine.programs.parameterized.forced)
+    }),
     c("General Statistics", "User Connections", Raw, |s| s.cx.engine.sessions.all().len() as u64),
     c("General Statistics", "Logical Connections", Raw, |s| s.cx.engine.sessions.all().len() as u64),
     c("General Statistics", "Logins/sec", PerSecond, |s| load(&s.cx.engine.sessions.logins)),
@@ -179,7 +194,7 @@ static SERVER: &[ServerCounter] = &[
 
 /// What cannot happen here: pages are not split in place and rows leave nothing behind where they were, checkpoints write all
 /// pages and none has to be written to make room, row locks do not become table locks, statements do not wait for working
-/// memory and are not parameterized, and no error takes a database offline.
+/// memory, and no error takes a database offline.
 static NEVER: &[(&str, &str, &str, Kind)] = &[
     ("Access Methods", "Page Splits/sec", "", PerSecond),
     ("Access Methods", "Forwarded Records/sec", "", PerSecond),
@@ -191,10 +206,6 @@ static NEVER: &[(&str, &str, &str, Kind)] = &[
     ("Latches", "Average Latch Wait Time Base", "", Base),
     ("Memory Manager", "Memory Grants Pending", "", Raw),
     ("SQL Errors", "Errors/sec", "DB Offline Errors", PerSecond),
-    ("SQL Statistics", "Auto-Param Attempts/sec", "", PerSecond),
-    ("SQL Statistics", "Failed Auto-Params/sec", "", PerSecond),
-    ("SQL Statistics", "Safe Auto-Params/sec", "", PerSecond),
-    ("SQL Statistics", "Unsafe Auto-Params/sec", "", PerSecond),
 ];
 
 struct DatabaseCounter {

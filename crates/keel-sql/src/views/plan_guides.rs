@@ -36,7 +36,11 @@ fn guides(cx: &ViewContext<'_>) -> Rows {
     let some = |value: &Option<String>| value.as_ref().map_or(NULL, |value| text(value.as_str()));
     let row = |guide: &Arc<PlanGuideDef>| {
         let of_module = guide.object != 0;
-        let scope = if of_module { [int(1), text("OBJECT")] } else { [int(2), text("SQL")] };
+        let scope = match (of_module, guide.template) {
+            (true, _) => [int(1), text("OBJECT")],
+            (_, false) => [int(2), text("SQL")],
+            (_, true) => [int(3), text("TEMPLATE")],
+        };
         let mut row = vec![
             int(guide.id),
             text(guide.name.as_str()),

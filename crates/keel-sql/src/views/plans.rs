@@ -416,6 +416,7 @@ fn module_stats(
 /// `objtype` of a plan.
 pub(super) fn kind(program: &Program) -> &'static str {
     match program.identity.kind {
+        ProgramKind::Batch if program.parameterized.is_some() => "Prepared",
         ProgramKind::Batch => "Adhoc",
         ProgramKind::Dynamic => "Prepared",
         ProgramKind::Trigger => "Trigger",
@@ -425,10 +426,12 @@ pub(super) fn kind(program: &Program) -> &'static str {
 
 fn cached_plans(cx: &ViewContext<'_>) -> Rows {
     let row = |(i, p): (usize, Arc<Program>)| {
-        let uses = p.stats.runs().map_or(0, |runs| runs.executions as i64);
+        // What is left of a text has run once.
+        let uses = p.stats.runs().map_or(i64::from(p.is_stub()), |runs| runs.executions as i64);
         let bytes = p.kept_bytes();
         let mut row = vec![int(i as i64), int(Arc::strong_count(&p) as i64), int(uses), int(bytes as i64)];
-        row.extend([NULL, text("Compiled Plan"), text(kind(&p)), handle(PLAN_HANDLE, &p), int(2), NULL]);
+        let what = if p.is_stub() { "Compiled Plan Stub" } else { "Compiled Plan" };
+        row.extend([NULL, text(what), text(kind(&p)), handle(PLAN_HANDLE, &p), int(2), NULL]);
         row
     };
     cx.engine.programs.all().into_iter().enumerate().map(row).collect()

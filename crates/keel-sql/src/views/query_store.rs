@@ -268,7 +268,10 @@ fn queries(cx: &ViewContext<'_>) -> Rows {
             hash(q.hash),
             bit(false),
         ];
-        row.extend([int(q.parameters), text(if q.parameters == 0 { "None" } else { "User" })]);
+        row.extend([
+            int(q.parameters),
+            text(crate::parameterization::KINDS[usize::from(q.parameters).min(3)]),
+        ]);
         row.extend([moment(q.compiles.first), moment(q.compiles.last), moment(q.executed), NULL]);
         row.extend([int(q.offsets.0), int(q.offsets.1), number(q.compiles.count)]);
         row.extend([Value::Float(q.compiles.average_us()), number(q.compiles.last_us)]);
@@ -302,7 +305,10 @@ fn plans(cx: &ViewContext<'_>) -> Rows {
         BTreeMap::new()
     });
     let mut row = |(id, p): (u64, PlanRow)| {
-        let document = documents.remove(&id).map_or(NULL, text);
+        let document = documents.remove(&id);
+        // No text of a document has these quotation marks.
+        let is_trivial = document.as_ref().is_some_and(|d| d.contains("StatementOptmLevel=\"TRIVIAL\""));
+        let document = document.map_or(NULL, text);
         let is_forced = forced.contains(&id);
         let mut row = vec![
             number(id),
@@ -315,7 +321,7 @@ fn plans(cx: &ViewContext<'_>) -> Rows {
         ];
         row.extend([
             bit(false),
-            bit(false),
+            bit(is_trivial),
             bit(p.parallel),
             bit(is_forced),
             bit(false),

@@ -42,14 +42,14 @@ fn a_secondary_shows_the_primarys_store() {
     assert!(copy.wait_applied(end, LONG));
 
     for _ in 0..3 {
-        well(&mut writer, "SELECT price FROM item WHERE id = 1");
+        well(&mut writer, "SELECT price FROM item WHERE id IN (1)");
     }
     well(&mut writer, "EXEC sp_query_store_flush_db");
-    well(&mut writer, "SELECT price FROM item WHERE id = 1");
+    well(&mut writer, "SELECT price FROM item WHERE id IN (1)");
     assert_eq!(value(&mut writer, RAN), "4");
     ship(&primary, &secondary, 1);
     let mut reader = in_shop(&secondary);
-    well(&mut reader, "SELECT price FROM item WHERE id = 1");
+    well(&mut reader, "SELECT price FROM item WHERE id IN (1)");
     assert_eq!(value(&mut reader, RAN), "3");
     let state = "SELECT CONCAT(desired_state_desc, ' ', actual_state_desc, ' ', readonly_reason) FROM sys.database_query_store_options";
     assert_eq!(value(&mut reader, state), "READ_WRITE READ_ONLY 8");
@@ -64,7 +64,7 @@ fn a_secondary_shows_the_primarys_store() {
     let mut writer = in_shop(&secondary);
     secondary.follow_query_stores();
     assert_eq!(value(&mut writer, state), "READ_WRITE READ_WRITE 0");
-    well(&mut writer, "SELECT price FROM item WHERE id = 1");
+    well(&mut writer, "SELECT price FROM item WHERE id IN (1)");
     assert_eq!(value(&mut writer, RAN), "4");
 }
 
@@ -113,7 +113,7 @@ fn a_clean_end_writes_what_was_in_memory() {
     let mut session = in_shop(&engine);
     well(&mut session, ON);
     well(&mut session, SETUP);
-    well(&mut session, "SELECT price FROM item WHERE id = 1");
+    well(&mut session, "SELECT price FROM item WHERE id IN (1)");
     drop(session);
     engine.shutdown();
     drop(engine);
@@ -147,10 +147,10 @@ fn intervals_end_and_what_is_old_goes() {
     );
     well(&mut session, SETUP);
     let intervals = "SELECT COUNT(*) FROM sys.query_store_runtime_stats_interval";
-    well(&mut session, "SELECT price FROM item WHERE id = 1; SELECT price FROM item WHERE id = 2");
+    well(&mut session, "SELECT price FROM item WHERE id IN (1); SELECT price FROM item WHERE id IN (2)");
     round(&engine);
     clock.advance(HOUR);
-    well(&mut session, "SELECT price FROM item WHERE id = 2");
+    well(&mut session, "SELECT price FROM item WHERE id IN (2)");
     assert_eq!((value(&mut session, RAN), value(&mut session, intervals)), ("3".to_owned(), "2".to_owned()));
     // The interval of flushing is over.
     round(&engine);
@@ -158,7 +158,7 @@ fn intervals_end_and_what_is_old_goes() {
     assert_eq!(value(&mut in_shop(&after_crash), RAN), "3");
 
     clock.advance(47 * HOUR);
-    well(&mut session, "SELECT price FROM item WHERE id = 2");
+    well(&mut session, "SELECT price FROM item WHERE id IN (2)");
     round(&engine);
     assert_eq!(value(&mut session, RAN), "4", "all of it is young");
     clock.advance(2 * HOUR);
@@ -188,14 +188,14 @@ fn a_full_store_makes_room() {
     round(&engine);
     assert!(value(&mut session, state).starts_with("READ_ONLY 65536 "));
     let counted = value(&mut session, RAN);
-    well(&mut session, "SELECT price FROM item WHERE id = 1");
+    well(&mut session, "SELECT price FROM item WHERE id IN (1)");
     assert_eq!(value(&mut session, RAN), counted);
     clock.advance(HOUR);
     round(&engine);
     assert_eq!(value(&mut session, state), "READ_WRITE 0 1");
     let left: u32 = value(&mut session, RAN).parse().unwrap();
     assert!(left > 0 && left < 400, "{left} of them are left");
-    well(&mut session, "SELECT price FROM item WHERE id = 1");
+    well(&mut session, "SELECT price FROM item WHERE id IN (1)");
     assert_eq!(value(&mut session, RAN), (left + 1).to_string());
 }
 
@@ -208,10 +208,10 @@ fn what_follows_a_use_or_switching_it_on_is_recorded_in_the_same_batch() {
     well(
         &mut session,
         &format!(
-            "USE shop; {ON}; SELECT price FROM item WHERE id = 1; USE master; SELECT COUNT(*) FROM shop.dbo.item"
+            "USE shop; {ON}; SELECT price FROM item WHERE id IN (1); USE master; SELECT COUNT(*) FROM shop.dbo.item"
         ),
     );
-    well(&mut session, "USE shop; SELECT price FROM item WHERE id = 1");
+    well(&mut session, "USE shop; SELECT price FROM item WHERE id IN (1)");
     let mut looker = in_shop(&engine);
     assert_eq!(value(&mut looker, RAN), "2");
 }
@@ -224,7 +224,7 @@ fn what_is_only_looked_at_is_not_counted_and_what_is_removed_stays_away() {
     let mut session = in_shop(&engine);
     well(&mut session, ON);
     well(&mut session, SETUP);
-    let look = "SELECT price FROM item WHERE id = 1";
+    let look = "SELECT price FROM item WHERE id IN (1)";
     well(&mut session, look);
     well(&mut session, "SET SHOWPLAN_TEXT ON");
     well(&mut session, look);
@@ -236,7 +236,7 @@ fn what_is_only_looked_at_is_not_counted_and_what_is_removed_stays_away() {
     well(&mut session, "EXEC sp_query_store_flush_db");
     well(&mut session, "ALTER DATABASE shop SET QUERY_STORE (OPERATION_MODE = READ_ONLY)");
     let query = "SELECT MIN(q.query_id) FROM sys.query_store_query q JOIN sys.query_store_query_text t ON t.query_text_id = q.query_text_id
-        WHERE t.query_sql_text = N'SELECT price FROM item WHERE id = 1'";
+        WHERE t.query_sql_text = N'SELECT price FROM item WHERE id IN (1)'";
     let id = value(&mut session, query);
     well(&mut session, &format!("EXEC sp_query_store_remove_query {id}"));
     drop(session);
@@ -292,10 +292,10 @@ fn settings_tell_queries_apart() {
     let mut session = in_shop(&engine);
     well(&mut session, ON);
     well(&mut session, SETUP);
-    well(&mut session, "SELECT price FROM item WHERE id = 1");
+    well(&mut session, "SELECT price FROM item WHERE id IN (1)");
     well(&mut session, "SET DATEFORMAT dmy");
-    well(&mut session, "SELECT price FROM item WHERE id = 1");
+    well(&mut session, "SELECT price FROM item WHERE id IN (1)");
     let contexts = "SELECT COUNT(DISTINCT q.context_settings_id) FROM sys.query_store_query q JOIN sys.query_store_query_text t
-        ON t.query_text_id = q.query_text_id WHERE t.query_sql_text = 'SELECT price FROM item WHERE id = 1'";
+        ON t.query_text_id = q.query_text_id WHERE t.query_sql_text = 'SELECT price FROM item WHERE id IN (1)'";
     assert_eq!(value(&mut session, contexts), "2");
 }

@@ -71,7 +71,7 @@ exec sp_create_plan_guide N'#g', N'select 1', N'SQL'
 declare @long nvarchar(200) = replicate(N'g', 125)
 exec sp_create_plan_guide @long, N'select 1', N'SQL'
 exec sp_create_plan_guide N'g', N'select 1', N'VIEW'
-exec sp_create_plan_guide N'g', N'select 1', N'TEMPLATE', NULL, N'@i int', N'OPTION (PARAMETERIZATION FORCED)'
+exec sp_create_plan_guide N'g', N'select 1', N'TEMPLATE', NULL, N'@i int', N'OPTION (MAXDOP 2)'
 exec sp_create_plan_guide N'g', N'select 1', N'OBJECT'
 exec sp_create_plan_guide N'g', N'select 1', N'OBJECT', N'in_town', N'@i int'
 exec sp_create_plan_guide N'g', N'select id from orders; select 2', N'SQL'

@@ -212,7 +212,7 @@ commit
 -- session main:
 select w.wait_category_desc, w.execution_type_desc, case when w.max_query_wait_time_ms <= w.total_query_wait_time_ms then 'fits' end as times
 from sys.query_store_wait_stats w join sys.query_store_plan p on p.plan_id = w.plan_id join sys.query_store_query q on q.query_id = p.query_id
-join sys.query_store_query_text t on t.query_text_id = q.query_text_id where t.query_sql_text like '%price = 2 %'
+join sys.query_store_query_text t on t.query_text_id = q.query_text_id where t.query_sql_text like '%_price_=@1 %'
 GO
 -- Triggers and functions have statements of their own.
 create trigger changed on item after update as
