@@ -275,7 +275,7 @@ impl ProgramCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{ModuleIdentity, ProgramKind};
+    use crate::program::{Instruction, ModuleIdentity, Op, ProgramKind};
 
     fn key(text: String) -> BatchKey {
         let (parameters, database) = ("".into(), DatabaseId(5));
@@ -294,7 +294,9 @@ mod tests {
         let kind = ProgramKind::Batch;
         let identity =
             ModuleIdentity { database: key.database, object_id: 0, schema_id: 1, name: None, kind };
-        Kept::Program(Arc::new(Program { text: Arc::clone(&key.text), ..Program::bare(identity) }))
+        let code = vec![Instruction { op: Op::Return(None), line: 1, start: 0, end: 0, stats: None }];
+        let text = Arc::clone(&key.text);
+        Kept::Program(Arc::new(Program { text, code, ..Program::bare(identity) }))
     }
 
     #[test]
@@ -312,6 +314,30 @@ mod tests {
         assert!((BYTES_MIN / 2..=BYTES_MIN).contains(&kept), "{kept} bytes are kept");
         cache.clear();
         assert_eq!(cache.len(), (0, 0));
+    }
+
+    #[test]
+    fn a_text_that_has_come_once_leaves_a_stub() {
+        let cache = ProgramCache::new(64 << 20);
+        let key = key("SELECT 1".into());
+        let Kept::Program(program) = program(&key) else { unreachable!("it makes programs") };
+        cache.keep_program(key.clone(), &program, true);
+        assert!(cache.batch(&key).is_none());
+        assert!(cache.all().iter().all(|p| p.is_stub() && p.text == key.text));
+        cache.keep_program(key.clone(), &program, true);
+        assert!(cache.batch(&key).is_some());
+    }
+
+    #[test]
+    fn what_is_known_of_a_shape_holds_for_one_version() {
+        let cache = ProgramCache::new(64 << 20);
+        let key = key("SELECT \u{1}i".into());
+        let Kept::Program(program) = program(&key) else { unreachable!("it makes programs") };
+        let shape = KnownShape { version: 7, used: Use::Parameters(program) };
+        cache.keep_batch(key.clone(), Kept::Shape(Arc::new(shape)));
+        assert!(matches!(cache.shape(&key, 7), Some(Use::Parameters(_))));
+        assert!(cache.shape(&key, 8).is_none());
+        assert!(cache.batch(&key).is_none(), "a shape is no text");
     }
 
     #[test]

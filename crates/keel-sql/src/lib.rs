@@ -24,6 +24,7 @@
 //! | [`catalog`] | objects of a database: stored, pictured, changed, published |
 //! | [`session`] | one client: [`Session`], its state and its transactions |
 //! | [`program`] | batches and modules as instructions |
+//! | [`parameterization`] | one program for texts that differ in literals |
 //! | [`run`] | the interpreter: control flow, errors, transactions, calls, cursors |
 //! | [`ddl`] | statements that change definitions or administer |
 //! | [`modules`] | procedures, functions, triggers: from text to programs |

@@ -65,7 +65,7 @@ set nocount on; begin tran; insert found (grp, other) values (78, 6); select sco
 go
 insert found (grp, other) output inserted.id, inserted.grp, 'x' as mark values (79, 7)
 go
-select text, times from parameterized where text like '(@%insert%' or text like '%insert%' order by text
+select text, times from parameterized where text like '%insert%' order by text
 go
 -- Errors are those of the text as it is written, with its lines.
 insert item (id, name) values (1, 'there')
@@ -141,7 +141,7 @@ select id from wide where 9223372036854775807 = id
 select id from wide where id = 9223372036854775808
 select id from wide where id > 7999999999.9 and other = 8
 go
-select text, times from parameterized where text like 'select _id_ from _wide_%' order by text
+select text, times from parameterized where text like '%)select _id_ from _wide_%' order by text
 go
 set showplan_text on
 go
@@ -154,12 +154,12 @@ exec ('select name from item where id = 8')
 exec ('select name from item where id = 9')
 exec sp_executesql N'select name from item where id = 10'
 go
-select text, times, objtype from parameterized where text like 'select _name_ %id%' order by text
+select text, times, objtype from parameterized where text like '%)select _name_ %id%' order by text
 go
 -- In plans.
 select name from item where id = 11
 go
-declare @plan xml = (select top (1) p.query_plan from sys.dm_exec_query_stats s cross apply sys.dm_exec_sql_text(s.sql_handle) t cross apply sys.dm_exec_query_plan(s.plan_handle) p where t.dbid = db_id() and t.text like 'SELECT _name_%')
+declare @plan xml = (select top (1) p.query_plan from sys.dm_exec_query_stats s cross apply sys.dm_exec_sql_text(s.sql_handle) t cross apply sys.dm_exec_query_plan(s.plan_handle) p where t.dbid = db_id() and t.text like '%)SELECT _name_%')
 ;with xmlnamespaces (default 'http://schemas.microsoft.com/sqlserver/2004/07/showplan')
 select @plan.value('(//StmtSimple/@StatementText)[1]', 'varchar(100)') as text, @plan.value('(//StmtSimple/@ParameterizedText)[1]', 'varchar(100)') as parameterized, @plan.value('(//StmtSimple/@StatementParameterizationType)[1]', 'int') as kind, @plan.value('(//StmtSimple/@StatementOptmLevel)[1]', 'varchar(10)') as level
 go

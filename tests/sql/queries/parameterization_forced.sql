@@ -92,7 +92,7 @@ select name from item where grp = 7 and price > 90
 go
 select text, times from parameterized where text like '%grp%[67]%' or text like '%grp%@0%price <%' order by text
 go
-declare @plan nvarchar(max) = (select top (1) cast(p.query_plan as nvarchar(max)) from sys.dm_exec_query_stats s cross apply sys.dm_exec_sql_text(s.sql_handle) t cross apply sys.dm_exec_query_plan(s.plan_handle) p where t.dbid = db_id() and t.text like 'select name from item where grp = @0%price <%')
+declare @plan nvarchar(max) = (select top (1) cast(p.query_plan as nvarchar(max)) from sys.dm_exec_query_stats s cross apply sys.dm_exec_sql_text(s.sql_handle) t cross apply sys.dm_exec_query_plan(s.plan_handle) p where t.dbid = db_id() and t.text like '%)select name from item where grp = @0%price <%')
 select iif(@plan like '%PlanGuideName="hinted"%', 'guided', 'not guided') as plan_of, iif(@plan like '%StatementParameterizationType="3"%', 'forced', 'not forced') as kind, iif(@plan like '%ParameterizedText="(@0 int,@1 int)select name%', 'declared', @plan) as text
 go
 select g.name, v.msgnum from sys.plan_guides g outer apply sys.fn_validate_plan_guide(g.plan_guide_id) v order by g.name

@@ -103,23 +103,9 @@ impl StatementAt {
         self.program.code.get(self.instruction as usize)?.op.unit()
     }
 
-    /// Where it begins and ends in the text in bytes of UTF-16, as the product counts; the end is -1 at the end of the text.
+    /// Where it is in its text: [`Program::offsets`].
     #[must_use]
     pub fn offsets(&self) -> (i64, i64) {
-        offsets(&self.program.text, (self.start, self.end))
+        self.program.offsets((self.start, self.end))
     }
-}
-
-/// Where a statement begins and ends in a text in bytes of UTF-16, as the product counts; the end is -1 at the end of the text.
-#[must_use]
-pub fn offsets(text: &str, (start, end): (u32, u32)) -> (i64, i64) {
-    let until = |end: u32| {
-        let part = text.get(..end as usize).unwrap_or_default();
-        // A module has many statements, each of which asks for all that is before it.
-        let units = if part.is_ascii() { part.len() } else { part.encode_utf16().count() };
-        2 * units as i64
-    };
-    let rest = text.get(end as usize..).unwrap_or_default();
-    let ends = rest.trim_end_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
-    (until(start), if ends { -1 } else { until(end) })
 }

@@ -33,7 +33,7 @@ pub(crate) use attach::RAISED as RAISED_BY_ATTACHING;
 pub use attach::{Attach, NotAttached};
 pub use clone::CloneOptions;
 pub(crate) use clone::{CLONE, VERIFIED_CLONE};
-pub use current::{Before, Current, StatementAt, offsets};
+pub use current::{Before, Current, StatementAt};
 pub use database::{DatabaseEntry, OpenTransaction};
 pub use encryption::{Unopened, thumbprint};
 pub use load::{Load, LoadRecord};

@@ -177,6 +177,34 @@ impl Program {
         }
     }
 
+    /// The declarations of a text's parameters in parentheses, as views have them in front of it: `(@a int,@b nvarchar(20))`. Empty of
+    /// modules, and where there are none.
+    #[must_use]
+    pub fn declarations(&self) -> String {
+        if self.identity.object_id != 0 || self.parameters.is_empty() {
+            return String::new();
+        }
+        let declared = |p: &ParameterDef| {
+            let ty = p.table.as_ref().map_or_else(|| p.ty.to_string(), |(_, name)| name.to_string());
+            format!("{} {ty}{}", p.name, if p.output { " OUTPUT" } else { "" })
+        };
+        format!("({})", self.parameters.iter().map(declared).collect::<Vec<_>>().join(","))
+    }
+
+    /// Where a statement begins and ends in the text with its declarations in front, in bytes of UTF-16, as the product counts; the end is
+    /// -1 at the end of the text.
+    #[must_use]
+    pub fn offsets(&self, (start, end): (u32, u32)) -> (i64, i64) {
+        let units = |text: &str| if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
+        // A module has many statements, each of which asks for all that is before it.
+        let until = |end: u32| units(self.text.get(..end as usize).unwrap_or_default());
+        let before = units(&self.declarations());
+        let rest = self.text.get(end as usize..).unwrap_or_default();
+        let ends = rest.trim_end_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
+        let bytes = |units: usize| 2 * units as i64;
+        (bytes(before + until(start)), if ends { -1 } else { bytes(before + until(end)) })
+    }
+
     /// Whether there is nothing to run: what stays of a text that has come once.
     #[must_use]
     pub fn is_stub(&self) -> bool {

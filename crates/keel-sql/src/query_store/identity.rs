@@ -58,7 +58,8 @@ impl Slot {
     pub fn offsets(&self) -> (i64, i64) {
         let (from, to) = (self.span.0 as usize, self.span.1 as usize);
         let wide = |text: Option<&str>| 2 * text.unwrap_or_default().encode_utf16().count() as i64;
-        let start = wide(self.program.text.get(..from));
+        let before = 2 * self.program.declarations().encode_utf16().count() as i64;
+        let start = before + wide(self.program.text.get(..from));
         (start, start + wide(self.program.text.get(from..to).map(|text| text.trim_end_matches(ENDS))))
     }
 }

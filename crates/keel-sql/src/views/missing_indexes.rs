@@ -135,7 +135,7 @@ fn query_stats(cx: &ViewContext<'_>) -> Rows {
             let (sql, (from, to)) = match program.upgrade() {
                 Some(program) => {
                     let [sql, _] = super::plans::handles(&program);
-                    (sql, crate::engine::offsets(&program.text, *span))
+                    (sql, program.offsets(*span))
                 }
                 None => (NULL, (0, -1)),
             };

@@ -147,14 +147,15 @@ fn cache_objects(cx: &ViewContext<'_>) -> Rows {
         let pages = p.kept_bytes().div_ceil(PAGE_SIZE);
         let uses = p.stats.runs().map_or(0, |runs| runs.executions as i64);
         let database = i64::from(p.identity.database.0);
-        let sql: String = p.text.chars().take(SQL_CHARACTERS).collect();
+        let shown = plans::shown_text(&p);
+        let sql: String = shown.chars().take(SQL_CHARACTERS).collect();
         let mut row =
             vec![int(i as i64), text("Compiled Plan"), text(plans::kind(&p)), int(p.identity.object_id)];
         // -2: the plan does not depend on who runs it.
         row.extend([int(database), int(database), int(-2), int(Arc::strong_count(&p) as i64)]);
         row.extend([int(uses), int(pages as i64)]);
         row.extend([0; 9].map(int));
-        row.extend([int(p.text.encode_utf16().count() as i64 * 2), text(sql)]);
+        row.extend([int(shown.encode_utf16().count() as i64 * 2), text(sql)]);
         row
     };
     cx.engine.programs.all().into_iter().enumerate().map(row).collect()

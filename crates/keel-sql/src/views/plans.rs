@@ -255,17 +255,16 @@ pub(crate) fn handles(program: &Program) -> [Value; 2] {
     [handle(SQL_HANDLE, program), handle(PLAN_HANDLE, program)]
 }
 
+/// A program's text with the declarations of its parameters in front, without passwords.
+pub(super) fn shown_text(program: &Program) -> String {
+    format!("{}{}", program.declarations(), without_secrets(&program.text))
+}
+
 /// The row of `dm_exec_sql_text`.
 pub(super) fn text_row(program: &Program) -> Vec<Value> {
     let object = program.identity.object_id;
     let object = if object == 0 { NULL } else { int(object) };
-    vec![
-        int(program.identity.database.0),
-        object,
-        NULL,
-        super::bit(false),
-        text(&*without_secrets(&program.text)),
-    ]
+    vec![int(program.identity.database.0), object, NULL, super::bit(false), text(shown_text(program))]
 }
 
 /// What keeps two plans of one text apart here: the database and the module they are of.
