@@ -84,3 +84,22 @@ select id from v where cast(dec as int) = 5
 select id from v where cast(at as time) = '12:00'
 go
 set showplan_text off
+go
+set showplan_text off
+go
+-- What a histogram says of values of another type: shares of 20,000 rows.
+create table sale (id int not null primary key, day date not null, at datetime not null, n int not null, price decimal(10, 2) not null, cost money not null, weight float not null)
+insert sale select value, dateadd(day, value % 1000, '2020-01-01'), dateadd(hour, value, '2020-01-01'), value, value / 4.0, value, value from generate_series(1, 20000)
+go
+exec sp_executesql N'declare @x int; select @x = id from sale where day >= @from and day < @to /* moments, 100 of 1,000 days */', N'@from datetime2, @to datetime2', '2020-03-01', '2020-06-09'
+exec sp_executesql N'declare @x int; select @x = id from sale where day < @to /* moments with an offset, 100 days */', N'@to datetimeoffset', '2020-04-10'
+exec sp_executesql N'declare @x int; select @x = id from sale where at < @to /* datetime, a tenth */', N'@to date', '2020-03-24'
+exec sp_executesql N'declare @x int; select @x = id from sale where n < @p /* decimal, a tenth */', N'@p decimal(12, 2)', 2000.5
+exec sp_executesql N'declare @x int; select @x = id from sale where n > @p /* float, a tenth */', N'@p float', 18000
+exec sp_executesql N'declare @x int; select @x = id from sale where price < @p /* float, a tenth */', N'@p float', 500
+exec sp_executesql N'declare @x int; select @x = id from sale where cost < @p /* decimal, a tenth */', N'@p decimal(19, 6)', 2000
+exec sp_executesql N'declare @x int; select @x = id from sale where weight < @p /* decimal, a tenth */', N'@p decimal(19, 6)', 2000
+go
+select substring(t.text, charindex('where', t.text), 80) as asked, round(p.query_plan.value('declare default element namespace "http://schemas.microsoft.com/sqlserver/2004/07/showplan"; (//StmtSimple/@StatementEstRows)[1]', 'float'), -3) as estimated
+from sys.dm_exec_query_stats s cross apply sys.dm_exec_sql_text(s.sql_handle) t cross apply sys.dm_exec_query_plan(s.plan_handle) p where t.text like '%= id from sale where%' and t.text not like '%charindex%' and t.text not like '%exec %' order by 1
+go

@@ -15,7 +15,8 @@ use crate::bind::rel::Get;
 use crate::catalog::IndexDef;
 use crate::expr::{ArithOp, CmpOp, Expr, ExprKind, Slot};
 use crate::stats::ColumnStatistics;
-use keel_types::Value;
+use keel_types::datetime::TICKS_PER_DAY;
+use keel_types::{Decimal, Value};
 use std::mem::discriminant;
 
 impl Planner<'_, '_> {
@@ -291,10 +292,11 @@ impl Planner<'_, '_> {
         known.unwrap_or(1.0 / distinct)
     }
 
-    /// A value that a column is compared with, where it is known and one of those that the column's histogram has.
+    /// A value that a column is compared with, where it is known, as those are that the column's histogram has.
     fn known_for(&self, column: &ColumnStatistics, value: &Expr) -> Option<Value> {
         let first = column.bounds.first()?;
-        self.known(value).filter(|value| discriminant(first) == discriminant(value))
+        let value = self.known(value)?;
+        if discriminant(first) == discriminant(&value) { Some(value) } else { near(first, &value) }
     }
 
     /// Fraction of rows whose column is like a pattern: of one that begins with letters as many as begin with these.
@@ -343,6 +345,35 @@ impl Planner<'_, '_> {
         }
     }
 }
+
+/// A number or time as another kind of these has it, as nearly as an estimate needs.
+fn near(like: &Value, value: &Value) -> Option<Value> {
+    let ticks = || match value {
+        Value::Date(day) => Some(i64::from(*day) * TICKS_PER_DAY),
+        Value::DateTime(at) | Value::DateTimeOffset(at, _) => Some(*at),
+        _ => None,
+    };
+    let number = || match value {
+        Value::Int(n) => Some(*n as f64),
+        Value::Money(n) => Some(*n as f64 / MONEY_UNIT),
+        Value::Decimal(d) => Some(d.to_f64()),
+        Value::Float(f) => Some(*f),
+        _ => None,
+    };
+    Some(match like {
+        Value::Date(_) => Value::Date((ticks()? / TICKS_PER_DAY) as i32),
+        Value::DateTime(_) => Value::DateTime(ticks()?),
+        Value::DateTimeOffset(..) => Value::DateTimeOffset(ticks()?, 0),
+        Value::Int(_) => Value::Int(number()? as i64),
+        Value::Money(_) => Value::Money((number()? * MONEY_UNIT) as i64),
+        Value::Decimal(d) => Value::Decimal(Decimal::from_f64(number()?, d.scale)?),
+        Value::Float(_) => Value::Float(number()?),
+        _ => return None,
+    })
+}
+
+/// Parts of one that money has.
+const MONEY_UNIT: f64 = 10_000.0;
 
 /// The least that a histogram is believed to know of a range.
 const RANGE_MIN: f64 = 0.005;
@@ -406,5 +437,34 @@ fn from_variable(e: &Expr) -> Option<(usize, f64)> {
             from_variable(l).map(|(v, add)| (v, add - n))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_other_kinds_have_a_place_in_a_histogram() {
+        let decimal = |mantissa, scale| Value::Decimal(Decimal::new(mantissa, scale));
+        let (day, moment) = (Value::Date(3), Value::DateTime(3 * TICKS_PER_DAY + 5));
+        for (like, value, expected) in [
+            (&day, &moment, Some(Value::Date(3))),
+            (&moment, &day, Some(Value::DateTime(3 * TICKS_PER_DAY))),
+            (&moment, &Value::DateTimeOffset(7, 60), Some(Value::DateTime(7))),
+            (&Value::Int(0), &decimal(55, 1), Some(Value::Int(5))),
+            (&decimal(0, 2), &Value::Int(5), Some(decimal(500, 2))),
+            (&Value::Money(0), &Value::Float(1.5), Some(Value::Money(15_000))),
+            (&Value::Float(0.0), &decimal(-25, 1), Some(Value::Float(-2.5))),
+            (&Value::Int(0), &moment, None),
+            (&day, &Value::Null, None),
+            (&Value::str("a"), &Value::Int(5), None),
+        ] {
+            assert_eq!(
+                format!("{:?}", near(like, value)),
+                format!("{expected:?}"),
+                "{value:?} among {like:?}"
+            );
+        }
     }
 }

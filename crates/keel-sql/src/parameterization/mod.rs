@@ -223,9 +223,9 @@ impl Runner<'_> {
             if let Some(parameters) = parameters {
                 let own = BatchKey { text: shape.key(Some(parameters)).into(), ..all.clone() };
                 programs.keep_batch(all, known(Use::Partly(parameters.into())));
-                programs.keep_batch(own, known(Use::Parameters(Arc::clone(&program))));
+                programs.keep_batch(own, known(Use::Parameters(Arc::clone(program))));
             } else {
-                programs.keep_batch(all, known(Use::Parameters(Arc::clone(&program))));
+                programs.keep_batch(all, known(Use::Parameters(Arc::clone(program))));
             }
             programs.missed();
             return Ok((Arc::clone(program), shape.values(parameters)));

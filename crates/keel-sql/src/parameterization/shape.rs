@@ -210,7 +210,7 @@ mod tests {
         let second = [false, true];
         assert_eq!(a.key(Some(&second)), b.key(Some(&second)));
         assert_ne!(a.key(Some(&second)), shape("SELECT 'b' FROM t WHERE c = 1").key(Some(&second)));
-        assert_eq!(b.values(Some(&second)), [Value::Int(2)]);
+        assert!(matches!(b.values(Some(&second))[..], [Value::Int(2)]));
     }
 
     #[test]

@@ -15,6 +15,7 @@
 mod ahead;
 mod api_cursor;
 mod call;
+mod compile;
 mod compile_only;
 mod cursor;
 mod cursor_query;
