@@ -228,7 +228,7 @@ fn steps(values: &[Value], bounds: &[Value], scale: f64, collation: Collation) -
 
 /// Places in a table's key range at which a sample looks.
 const PROBES: u64 = 64;
-/// Rows read at each place, when nobody asks for more.
+/// Rows read at each place in the mean, when nobody asks for more.
 const PROBE_ROWS: usize = 32;
 /// Rows of a sample nobody asked to be larger.
 const SAMPLE_ROWS: usize = PROBES as usize * PROBE_ROWS;
@@ -522,15 +522,25 @@ fn read_sample(
     };
     // Rows that nobody has counted may be twice as many as they seem, unless a sample is to be as large as they are.
     let whole = rows < wanted as f64 * if wanted > SAMPLE_ROWS { 1.01 } else { 0.5 };
-    let probes = if whole { 1 } else { PROBES };
-    let per_probe = if whole { wanted + wanted / 4 } else { wanted / PROBES as usize };
+    let mut places = vec![first.clone()];
+    for n in 1..if whole { 1 } else { PROBES } {
+        places.push(place(&first, &last, n, &end)?);
+    }
+    places.sort_unstable();
+    places.dedup();
+    let ends = places.iter().skip(1).map(|next| Bound::Excluded(&next[..])).chain([Bound::Unbounded]);
+    let parts: Vec<_> = places.iter().map(|from| Bound::Included(&from[..])).zip(ends).collect();
+    let quotas = if whole {
+        vec![wanted + wanted / 4]
+    } else {
+        let rows_in = |part: &(_, _)| db.store().approximate_count(tree, *part).unwrap_or(0).max(1);
+        shares(wanted, &parts.iter().map(rows_in).collect::<Vec<_>>())
+    };
     let mut seen = 0;
-    for i in 0..probes {
-        let from = if i == 0 { first.clone() } else { place(&first, &last, i, &end)? };
-        let lower = Bound::Included(&from[..]);
-        let mut cursor = txn.scan(&view, tree, lower, Bound::Unbounded, Direction::Forward)?;
+    for ((lower, upper), quota) in parts.into_iter().zip(quotas).filter(|(_, quota)| *quota > 0) {
+        let mut cursor = txn.scan(&view, tree, lower, upper, Direction::Forward)?;
         runs.push(seen);
-        for _ in 0..per_probe {
+        for _ in 0..quota {
             let Some((_, row)) = cursor.next()? else { break };
             seen += 1;
             let stored = Row::new(&row);
@@ -549,6 +559,21 @@ fn read_sample(
         }
     }
     Ok(seen)
+}
+
+/// How many of the wanted rows are read in each part of a table: as many as it has of the table's rows, so that each row stands for as
+/// many. Places lie evenly among the bytes of keys, among which keys do not: numbers have more bytes the larger they are, so that half
+/// of the places are among the first 255 of 20,000.
+fn shares(wanted: usize, rows: &[u64]) -> Vec<usize> {
+    let total: f64 = rows.iter().map(|n| *n as f64).sum::<f64>().max(1.0);
+    let (mut before, mut given) = (0.0, 0);
+    let share = |n: &u64| {
+        before += *n as f64;
+        let own = (wanted as f64 * before / total) as usize - given;
+        given += own;
+        own
+    };
+    rows.iter().map(share).collect()
 }
 
 /// The first key between two bounds in a direction.
@@ -620,6 +645,15 @@ mod tests {
         // One row, and rows that differ in their length alone.
         assert_eq!(place(first, first, 5, &end), Ok(first.clone()));
         assert_eq!(place(b"a", b"ab", 5, &end), Ok(b"a".to_vec()));
+    }
+
+    #[test]
+    fn each_part_is_read_by_its_size() {
+        assert_eq!(shares(100, &[1, 1, 998, 1000]), [0, 0, 50, 50]);
+        assert_eq!(shares(2048, &[0, 7, 0, 3]), [0, 1433, 0, 615]);
+        assert_eq!(shares(10, &[0, 0]), [0, 0]);
+        let many = vec![1; 3000];
+        assert_eq!(shares(2048, &many).iter().sum::<usize>(), 2048);
     }
 
     /// Keys of two columns: 500 first ones, each with 20 second ones.
