@@ -170,3 +170,6 @@ select name from item where id = 12
 go
 set showplan_text off
 go
+-- Arguments that nobody declared.
+exec sp_executesql N'select name from item where id = 5', N'', 7
+go

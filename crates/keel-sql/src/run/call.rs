@@ -522,7 +522,8 @@ impl Runner<'_> {
         if self.info.nest_level() >= NEST_LEVEL_MAX {
             return Err(errors::nesting_level().into());
         }
-        let (program, values) = if declarations.trim().is_empty() {
+        let has_none = declarations.trim().is_empty() && parameters.is_empty() && args.is_empty();
+        let (program, values) = if has_none {
             self.text_program(&text, true)?
         } else {
             (self.batch_program(&text, &declarations, parameters, true)?, Vec::new())
