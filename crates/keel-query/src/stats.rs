@@ -83,6 +83,8 @@ pub struct Step {
     pub range_distinct: f64,
 }
 
+/// The least that a histogram is believed to know of a range.
+const RANGE_MIN: f64 = 0.005;
 /// Buckets of a histogram.
 const BUCKETS: usize = 64;
 /// A value is frequent when a sample has it so many times: fewer may be chance.
@@ -151,14 +153,23 @@ impl ColumnStatistics {
         }
     }
 
-    /// Fraction of rows below a value (or at it).
+    /// Fraction of the values below one, of those that are not NULL. In its bucket they lie evenly.
     #[must_use]
     pub fn fraction_below(&self, v: &Value) -> Option<f64> {
         if self.bounds.len() < 2 {
             return None;
         }
         let below = self.bounds.partition_point(|b| order(b, v, self.collation).is_lt());
-        Some((below as f64 / self.bounds.len() as f64).clamp(0.0, 1.0))
+        let Some(before) = below.checked_sub(1) else { return Some(0.0) };
+        let Some(high) = self.bounds.get(below) else { return Some(1.0) };
+        let within = between(&self.bounds[before], v, high).unwrap_or(0.5);
+        Some((before as f64 + within) / (self.bounds.len() - 1) as f64)
+    }
+
+    /// Fraction of rows with values in a range that has such a fraction of the values, as far as a histogram is believed.
+    #[must_use]
+    pub fn of_all(&self, range: f64) -> f64 {
+        range.max(RANGE_MIN) * (1.0 - self.null_fraction)
     }
 
     /// Fraction of rows with texts that begin with this one.
@@ -224,6 +235,24 @@ fn steps(values: &[Value], bounds: &[Value], scale: f64, collation: Collation) -
         from = end;
     }
     steps
+}
+
+/// Where a value is between two, from 0 to 1; `None` of those that are no numbers.
+fn between(low: &Value, value: &Value, high: &Value) -> Option<f64> {
+    let number = |value: &Value| match value {
+        Value::Int(n)
+        | Value::Money(n)
+        | Value::Time(n)
+        | Value::DateTime(n)
+        | Value::DateTimeOffset(n, _) => Some(*n as f64),
+        Value::Date(day) => Some(f64::from(*day)),
+        Value::Decimal(d) => Some(d.to_f64()),
+        Value::Float(f) => Some(*f),
+        _ => None,
+    };
+    let (low, value, high) = (number(low)?, number(value)?, number(high)?);
+    let part = (value - low) / (high - low);
+    part.is_finite().then(|| part.clamp(0.0, 1.0))
 }
 
 /// Places in a table's key range at which a sample looks.
@@ -686,6 +715,29 @@ mod tests {
         assert!((0.94..0.96).contains(&of(1)), "{}", of(1));
         assert!(of(1950) < 0.001 && of(7) < 0.001 && of(7) > 0.0, "{} {}", of(1950), of(7));
         assert_eq!(column.fraction_equal(&Value::Null), None);
+    }
+
+    #[test]
+    fn values_lie_evenly_between_bounds() {
+        let values = |all: Vec<i64>| {
+            ColumnStatistics::of_sample(
+                all.into_iter().map(Value::Int).collect(),
+                100_000.0,
+                Collation::default(),
+            )
+        };
+        let even = values((0..10_000).collect());
+        for (n, expected) in [(-5, 0.0), (0, 0.0), (100, 0.01), (5_000, 0.5), (9_990, 0.999), (20_000, 1.0)] {
+            let below = even.fraction_below(&Value::Int(n)).unwrap();
+            assert!((below - expected).abs() < 1e-3, "{below} below {n}");
+        }
+        // One value is half of them: it is not below itself.
+        let half = values((0..5_000).map(|n| n / 10).chain([600; 5_000]).collect());
+        let below = |n| half.fraction_below(&Value::Int(n)).unwrap();
+        assert!((below(600) - 0.5).abs() < 0.02 && below(601) == 1.0, "{} {}", below(600), below(601));
+        let texts = ["a", "b", "c"].map(Value::str).to_vec();
+        let texts = ColumnStatistics::of_sample(texts, 3.0, Collation::default());
+        assert_eq!(texts.fraction_below(&Value::str("zz")), Some(1.0));
     }
 
     #[test]

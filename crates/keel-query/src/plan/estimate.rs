@@ -229,7 +229,7 @@ impl Planner<'_, '_> {
             Some(end) => column.fraction_below(&self.known_for(&column, &end)?),
             None => Some(open),
         };
-        Some((place(high, 1.0)? - place(low, 0.0)?).max(RANGE_MIN))
+        Some(column.of_all(place(high, 1.0)? - place(low, 0.0)?))
     }
 
     /// Fraction of rows that conditions let through together.
@@ -323,7 +323,7 @@ impl Planner<'_, '_> {
         let column = column?;
         let place = |end: &End<'_>| column.fraction_below(&self.known_for(&column, end.value)?);
         if let (Some(from), Some(to)) = (place(low), place(high)) {
-            return Some((to - from).max(RANGE_MIN));
+            return Some(column.of_all(to - from));
         }
         let values = (distance(low.value, high.value)? + 1.0).max(1.0);
         let spread = match (column.bounds.first(), column.bounds.last()) {
@@ -339,10 +339,8 @@ impl Planner<'_, '_> {
         let Some(below) = self.known_for(c, value).and_then(|v| c.fraction_below(&v)) else {
             return cost::RANGE;
         };
-        match op {
-            CmpOp::Lt | CmpOp::Le => below.max(RANGE_MIN),
-            _ => (1.0 - below).max(RANGE_MIN),
-        }
+        let range = if matches!(op, CmpOp::Lt | CmpOp::Le) { below } else { 1.0 - below };
+        c.of_all(range)
     }
 }
 
@@ -374,9 +372,6 @@ fn near(like: &Value, value: &Value) -> Option<Value> {
 
 /// Parts of one that money has.
 const MONEY_UNIT: f64 = 10_000.0;
-
-/// The least that a histogram is believed to know of a range.
-const RANGE_MIN: f64 = 0.005;
 
 /// `column = something`, between two tables or of one.
 struct Equality {
