@@ -170,6 +170,31 @@ select name from item where id = 12
 go
 set showplan_text off
 go
+-- An int literal has its digits beside a decimal, an int parameter ten: where that would round, there is no parameter. The least int is one literal.
+create table fine (id int not null primary key, d decimal(38, 35) not null, i int not null, b bigint not null)
+insert fine values (1, 5.00000000000000000000000000000000001, 0, 0)
+go
+select id from fine where d = 5
+go
+select id from fine where d > 5
+go
+update fine set d = d + 1 where id = 1
+go
+update fine set d = d + 2 where id = 1
+go
+select d from fine where id = 1
+go
+create table least (id int not null primary key, i int not null, b bigint not null)
+insert least values (1, -1, 0)
+go
+insert least values (2, -2147483648, -2147483648)
+go
+update least set b = i + -2147483648 where id = 1
+go
+select id from least where i = -2147483648
+go
+select text, times from parameterized where text like '%fine%@%' or text like '%least%@%' order by text
+go
 -- Arguments that nobody declared.
 exec sp_executesql N'select name from item where id = 5', N'', 7
 go

@@ -21,13 +21,21 @@ impl Plan {
             Body::Query { root, .. } | Body::Assign { root, .. } => root,
             Body::Dml(dml) => &dml.source,
         };
-        let keeps_types = |table: &TableDef| table.columns.iter().all(|c| c.ty != SqlType::SqlVariant);
+        let keeps_base_types = |table: &TableDef| table.columns.iter().all(|c| c.ty != SqlType::SqlVariant);
         !self.weighed
             && self.subplans.is_empty()
             && self.parallel.is_none()
-            && self.target().is_none_or(keeps_types)
+            && self.target().is_none_or(|table| keeps_base_types(table) && !has_long_decimals(table))
             && reads_one_table(root)
     }
+}
+
+/// Digits of a decimal beside which an integer literal, which has just its digits, and an int variable, which has ten, come to the same:
+/// their product has 38 at most, so nothing is rounded off.
+const DIGITS_MAX: u8 = 27;
+
+fn has_long_decimals(table: &TableDef) -> bool {
+    table.columns.iter().any(|c| c.ty.decimal_parts().is_some_and(|(digits, _)| digits > DIGITS_MAX))
 }
 
 fn reads_one_table(node: &Node) -> bool {
@@ -47,8 +55,13 @@ fn has_value(e: &Expr) -> bool {
 impl Planner<'_, '_> {
     /// Notes whether values had a say in how a table with so many rows is read, for which there were so many ways.
     pub(super) fn note_weighing(&self, r: &Request<'_>, best: Option<&Path>, ways: usize, rows: f64) {
-        let is_point = best.is_some_and(|path| path.point);
-        if is_point || !r.conjuncts.iter().any(has_value) {
+        if !r.conjuncts.iter().any(has_value) {
+            return;
+        }
+        if has_long_decimals(&r.get.table) {
+            self.binder.steering.weighed.set(true);
+        }
+        if best.is_some_and(|path| path.point) {
             return;
         }
         // Of a large table a range may be little, or so much that several threads read it.

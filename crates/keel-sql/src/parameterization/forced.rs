@@ -3,7 +3,7 @@
 //! and full-text search (the product's documentation has the list under `PARAMETERIZATION FORCED`).
 
 use super::shape::Shape;
-use super::{Choice, may_stand_beside};
+use super::{Choice, is_least_int, may_stand_beside};
 use keel_parser::ast::{
     self, BinaryOp, DmlFilter, Expr, ExprKind, InsertSource, Literal, MergeAction, Query, QueryBody,
     QueryHint, StatementKind, TableSource, TableSourceKind, UpdateSet, With,
@@ -139,6 +139,7 @@ impl Found {
         match &e.kind {
             K::Literal(Literal::Null) => {}
             K::Literal(_) => self.literals.push(e.span.start),
+            K::Unary { op, operand } if is_least_int(*op, operand) => {}
             K::Binary { op, left, right } => {
                 let computes = !matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
                 for side in [left, right] {

@@ -89,6 +89,12 @@ pub struct Counts {
     pub forced: AtomicU64,
 }
 
+/// Whether that is -2147483648, which is an int although its digits alone are not: sign and digits are one literal.
+fn is_least_int(op: ast::UnaryOp, operand: &ast::Expr) -> bool {
+    let least = ast::Literal::Numeric { mantissa: 1 << 31, precision: 10, scale: 0 };
+    op == ast::UnaryOp::Minus && operand.kind == ast::ExprKind::Literal(least)
+}
+
 /// Whether a statement may stand in a batch beside those that have parameters, as it has no use for any.
 fn may_stand_beside(kind: &StatementKind) -> bool {
     match kind {

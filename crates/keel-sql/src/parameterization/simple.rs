@@ -5,7 +5,7 @@
 //! hints) has none. What is left is safe if its plan is trivial, which is looked at when it is compiled.
 
 use super::shape::Shape;
-use super::{Choice, may_stand_beside};
+use super::{Choice, is_least_int, may_stand_beside};
 use keel_parser::ast::{
     self, AssignOp, BinaryOp, CompareOp, DmlFilter, Expr, ExprKind, InsertSource, Literal, LogicalOp,
     QueryBody, SelectItem, StatementKind, TableHint, TableRef, TableSource, TableSourceKind, UnaryOp,
@@ -204,8 +204,9 @@ impl Found {
                 self.literals.push(e.span.start);
                 true
             }
-            ExprKind::Unary { op: UnaryOp::Minus | UnaryOp::Plus, operand } => {
-                matches!(operand.kind, ExprKind::Literal(_)) && self.literal(operand)
+            ExprKind::Unary { op: op @ (UnaryOp::Minus | UnaryOp::Plus), operand } => {
+                let literal = matches!(operand.kind, ExprKind::Literal(_)) && !is_least_int(*op, operand);
+                literal && self.literal(operand)
             }
             _ => false,
         }
