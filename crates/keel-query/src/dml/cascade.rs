@@ -1,9 +1,9 @@
 //! What a DELETE or UPDATE does to rows of other tables that refer to the changed one.
 
-use super::DmlPlan;
 use super::foreign::{self, ChildKey};
 use super::target::Target;
 use super::update::{BoundSet, Found};
+use super::{Change, DmlPlan};
 use crate::bind::rel::{Hints, Rel, SlotSet};
 use crate::catalog::{ReferentialAction, TableDef};
 use crate::errors::Result;
@@ -12,6 +12,7 @@ use crate::expr::{CmpOp, Expr, Slot};
 use crate::plan::Planner;
 use keel_base::TreeId;
 use keel_types::key::KeyColumn;
+use keel_types::{Length, SqlType};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -51,7 +52,23 @@ pub(crate) enum ChildAction {
     /// None may exist at the end of the statement (finds them by the old values), unless their key is there again.
     Check(Arc<Node>),
     /// They change too.
-    Change(Box<DmlPlan>),
+    Change(Box<Follow>),
+}
+
+/// How the rows of another table follow those they refer to.
+pub(crate) struct Follow {
+    /// Changes the rows that refer to the one whose old values, and new ones of an UPDATE, are in the frame.
+    pub plan: DmlPlan,
+    /// Where `plan` has a reading of the whole table: finds a row that such a reading has met.
+    pub at: Option<At>,
+    /// Triggers fire, of this table or of one further down.
+    pub fires: bool,
+}
+
+/// Finding the row under a clustered key that is in a slot, if it still refers to the one in the frame.
+pub(crate) struct At {
+    pub slot: usize,
+    pub node: Node,
 }
 
 /// Compiles the referencing keys of a target. `changed` are the columns of an UPDATE; `None` for DELETE.
@@ -129,7 +146,7 @@ fn compile(
         let right = binder.read((old_first + theirs) as Slot);
         filter.push(binder.comparison(CmpOp::Eq, left, right)?);
     }
-    let id = get.id;
+    let (id, locator) = (get.id, get.locator);
     let slots: Vec<usize> = positions.iter().map(|i| get.slot(*i) as usize).collect();
     let rel = Rel::Get(Box::new(get));
     if action == ReferentialAction::NoAction || planner.cascade_depth >= CASCADE_DEPTH_MAX {
@@ -138,11 +155,17 @@ fn compile(
         return Ok((ChildAction::Check(Arc::new(planned.node)), one_reading));
     }
     let source = Rc::new(source);
-    let found = Found { rel, sources: vec![source.clone()], source, get: id, simple: true };
+    let search = || Found {
+        rel: rel.clone(),
+        sources: vec![source.clone()],
+        source: source.clone(),
+        get: id,
+        simple: true,
+    };
     let own = Target::new(planner.binder, &child.table)?;
     planner.cascade_depth += 1;
-    let plan = if delete && action == ReferentialAction::Cascade {
-        super::delete::delete_plan(planner, found, own, filter, Vec::new(), None)?.0
+    let mut plan = if delete && action == ReferentialAction::Cascade {
+        super::delete::delete_plan(planner, search(), own, filter.clone(), Vec::new(), None)?.0
     } else {
         let mut sets = Vec::new();
         for (column, theirs) in positions.iter().zip(referenced) {
@@ -154,20 +177,66 @@ fn compile(
             sets.push(BoundSet { column: Some(*column), variable: None, value });
         }
         let changed = super::update::changed_columns(&own, &sets);
-        super::update::update_plan(planner, found, own, sets, filter, changed, Vec::new(), None)?.0
+        let (filter, outputs) = (filter.clone(), Vec::new());
+        super::update::update_plan(planner, search(), own, sets, filter, changed, outputs, None)?.0
     };
     planner.cascade_depth -= 1;
-    let mut plan = plan;
-    // The search of a cascade reads slots of the statement around it, which a collected run must not overwrite.
+    // The rows that follow are found before the first of them is changed.
     plan.in_place = false;
-    Ok((ChildAction::Change(Box::new(plan)), None))
+    let one_reading = one_reading(&plan.source, &slots, &target.table, referenced);
+    let at = match &one_reading {
+        Some(_) => Some(at(planner, search(), filter, locator, &plan)?),
+        None => None,
+    };
+    let fires = plan.triggers || plan.change.children().any(|c| c.follow().is_some_and(|f| f.fires));
+    Ok((ChildAction::Change(Box::new(Follow { plan, at, fires })), one_reading))
+}
+
+/// Compiles the search for one row that a reading has met.
+fn at(
+    planner: &mut Planner<'_, '_>,
+    found: Found,
+    mut filter: Vec<Expr>,
+    locator: Slot,
+    plan: &DmlPlan,
+) -> Result<At> {
+    let binder = &mut *planner.binder;
+    let slot = binder.typed_slot("", SqlType::VarBinary(Length::Max), false);
+    let (left, right) = (binder.read(locator), binder.read(slot));
+    filter.push(binder.comparison(CmpOp::Eq, left, right)?);
+    let need = plan.carried.iter().map(|slot| *slot as Slot).collect();
+    let located = super::update::locate(planner, found, filter, None, &need, &[])?;
+    Ok(At { slot: slot as usize, node: located.node })
+}
+
+impl Child {
+    /// How its rows follow; none where they may not be there.
+    pub fn follow(&self) -> Option<&Follow> {
+        match &self.action {
+            ChildAction::Check(_) => None,
+            ChildAction::Change(follow) => Some(follow),
+        }
+    }
+}
+
+impl Change {
+    /// The tables that refer to the changed one.
+    fn children(&self) -> impl Iterator<Item = &Child> {
+        match self {
+            Change::Update(u) => u.children.iter(),
+            Change::Delete(d) => d.children.iter(),
+            // Nothing cascades to these.
+            Change::Insert(_) | Change::Merge(_) => [].iter(),
+        }
+    }
 }
 
 /// None where an index leads to the rows, or their columns are not all in what is read.
 fn one_reading(node: &Node, slots: &[usize], table: &TableDef, referenced: &[usize]) -> Option<OneReading> {
     let Op::Access(access) = &node.op else { return None };
     let decoded = |slot: &usize| access.decode.iter().any(|d| d.slot == *slot);
-    if !matches!(access.bounds, Bounds::All) || access.lookup.is_some() || !slots.iter().all(decoded) {
+    let apart = access.lookup.is_some() || access.direct && access.base_tree.is_some();
+    if !matches!(access.bounds, Bounds::All) || apart || !slots.iter().all(decoded) {
         return None;
     }
     let columns = slots.iter().zip(referenced).map(|(slot, i)| {

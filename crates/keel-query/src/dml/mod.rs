@@ -21,7 +21,8 @@
 //! | `queue` | full-text search: which rows are to be indexed |
 //! | `indexed_view` | views whose rows are stored: what a change of their tables does to them |
 //! | `view` | views and CTEs as targets |
-//! | `run` | execution; `run::gone`: who still refers to what is no more |
+//! | `cascade` | compiling what happens to rows that refer to changed ones |
+//! | `run` | execution; `run::follow`: cascades; `run::gone`: who still refers to what is no more |
 //! | `bulk` | inserting many rows without a statement |
 
 pub mod block;

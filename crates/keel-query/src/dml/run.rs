@@ -1,5 +1,6 @@
 //! Running a data change.
 
+mod follow;
 mod gone;
 
 use super::cascade::{Child, ChildAction};
@@ -19,6 +20,8 @@ use crate::exec::basic::same_values;
 use crate::exec::cx::Cx;
 use crate::exec::{Operator, restore, save};
 use crate::plan::run::{State, rows_wanted};
+use follow::{Followed, Left};
+use gone::Gone;
 use hashbrown::HashSet;
 use keel_node::{LockMode, RowRef};
 use keel_types::Value;
@@ -50,14 +53,19 @@ impl DmlPlan {
         cx.txns.statement_begins();
         let State { root, dml, row, .. } = state;
         let applied = self.apply(&mut **root, dml, row, cx, sink);
-        let applied = applied.and_then(|info| indexed_view::settle(cx).map(|()| info));
-        let mut result = applied.map_err(|e| match e.number {
+        let applied = applied.and_then(|done| indexed_view::settle(cx).map(|()| done));
+        let applied = applied.map_err(|e| match e.number {
             3960 => errors::snapshot_conflict(&self.target.name, &self.target.database),
             _ => e,
         });
-        if self.triggers && result.is_ok() {
-            result = self.fire(dml, cx).and(result);
-        }
+        let result = applied.and_then(|(info, mut followed)| {
+            // Those of the table at the far end of a chain of cascades fire first.
+            followed.iter_mut().try_for_each(|followed| followed.fire(cx))?;
+            if self.triggers {
+                self.fire(dml, cx)?;
+            }
+            Ok(info)
+        });
         // What a trigger has undone or committed is no more the statement's to undo.
         if !cx.txns.statement_ends() {
             self.end(cx, mark, result.is_err())?;
@@ -117,23 +125,29 @@ impl DmlPlan {
         row: &mut Vec<Value>,
         cx: &mut Cx<'_>,
         sink: &mut dyn RowSink,
-    ) -> Result<RunInfo> {
+    ) -> Result<(RunInfo, Vec<Followed<'_>>)> {
+        self.begin_changes(b, cx)?;
+        let most = rows_wanted(&self.source, cx);
+        let mut run = Run::new(self, b, row, sink, most);
+        let result = run.all(source, cx);
+        let Run { info, followed, .. } = run;
+        self.end_counts(b, cx);
+        result?;
+        if let Some(identity) = info.identity {
+            cx.session.identity_generated(identity);
+        }
+        Ok((info, followed))
+    }
+
+    /// Has the buffers ready for rows.
+    fn begin_changes(&self, b: &mut Buffers, cx: &mut Cx<'_>) -> Result<()> {
         self.check_set_options(cx)?;
         if self.triggers {
             b.changed.iter_mut().for_each(|c| *c = ChangedRows::default());
         }
         self.begin_counts(b);
         self.begin_watching(b, cx);
-        let most = rows_wanted(&self.source, cx);
-        let mut run = Run { plan: self, b, row, sink, info: RunInfo::default(), most, gone: Vec::new() };
-        let result = run.all(source, cx);
-        let info = run.info;
-        self.end_counts(b, cx);
-        result?;
-        if let Some(identity) = info.identity {
-            cx.session.identity_generated(identity);
-        }
-        Ok(info)
+        Ok(())
     }
 
     /// Error 1934 where indexed views cannot be kept under the session's SET options.
@@ -207,40 +221,41 @@ impl DmlPlan {
         }
         Ok(())
     }
-
-    /// Runs as part of another statement (cascades): no savepoint, no output.
-    fn run_nested(&self, cx: &mut Cx<'_>) -> Result<()> {
-        let mut source = self.source.operator(None);
-        let mut buffers = Buffers::default();
-        self.lock_tables(cx)?;
-        let info =
-            self.apply(&mut *source, &mut buffers, &mut Vec::new(), cx, &mut crate::context::NoRows)?;
-        if self.triggers && info.rows > 0 {
-            indexed_view::settle(cx)?;
-            self.fire(&mut buffers, cx)?;
-        }
-        Ok(())
-    }
 }
 
 /// A decided action of MERGE: clause, target key, source row.
 type Step = (usize, Option<Box<[u8]>>, Vec<Value>);
 
 /// One execution under way.
-struct Run<'r> {
+struct Run<'r, 'b> {
     plan: &'r DmlPlan,
-    b: &'r mut Buffers,
-    row: &'r mut Vec<Value>,
-    sink: &'r mut dyn RowSink,
+    b: &'b mut Buffers,
+    row: &'b mut Vec<Value>,
+    sink: &'b mut dyn RowSink,
     info: RunInfo,
     /// So many rows are changed, and no more: SET ROWCOUNT, or there is one at most.
     most: u64,
     /// Keys that were referred to, maybe, and are gone: looked after at the end.
-    gone: Vec<(&'r Child, Vec<Value>)>,
+    gone: Vec<Gone<'r>>,
+    /// Keys whose referring rows are still to follow.
+    left: Vec<Left<'r>>,
+    /// Tables whose rows have followed.
+    followed: Vec<Followed<'r>>,
 }
 
-impl<'r> Run<'r> {
-    fn target(&self) -> &Target {
+impl<'r, 'b> Run<'r, 'b> {
+    fn new(
+        plan: &'r DmlPlan,
+        b: &'b mut Buffers,
+        row: &'b mut Vec<Value>,
+        sink: &'b mut dyn RowSink,
+        most: u64,
+    ) -> Run<'r, 'b> {
+        let (gone, left, followed) = (Vec::new(), Vec::new(), Vec::new());
+        Run { plan, b, row, sink, info: RunInfo::default(), most, gone, left, followed }
+    }
+
+    fn target(&self) -> &'r Target {
         &self.plan.target
     }
 
@@ -252,8 +267,8 @@ impl<'r> Run<'r> {
             _ if self.plan.in_place => self.in_place(source, cx)?,
             _ => self.collected(source, cx)?,
         }
-        self.check_gone(cx)?;
-        self.plan.target.check_awaited(cx, &mut self.b.rows, self.plan.change.name())
+        self.follow(cx)?;
+        self.check(cx)
     }
 
     fn insert_all(&mut self, source: &mut dyn Operator, insert: &InsertRow, cx: &mut Cx<'_>) -> Result<()> {
@@ -317,8 +332,18 @@ impl<'r> Run<'r> {
 
     /// Collects all targets with their new values, then changes them.
     fn collected(&mut self, source: &mut dyn Operator, cx: &mut Cx<'_>) -> Result<()> {
-        let plan = self.plan;
         let mut pending = Vec::new();
+        self.collect(source, &mut pending, cx)?;
+        self.change(pending, cx)
+    }
+
+    fn collect(
+        &mut self,
+        source: &mut dyn Operator,
+        pending: &mut Vec<Pending>,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        let plan = self.plan;
         let mut seen: HashSet<Box<[u8]>> = HashSet::new();
         while (pending.len() as u64) < self.most && source.next(cx)? {
             let key: Box<[u8]> = match plan.row_key {
@@ -342,6 +367,11 @@ impl<'r> Run<'r> {
             cx.charge(key.len() + 64 + assigned.len() * 32)?;
             pending.push(Pending { key, carried: save(cx, &plan.carried), assigned });
         }
+        Ok(())
+    }
+
+    fn change(&mut self, pending: Vec<Pending>, cx: &mut Cx<'_>) -> Result<()> {
+        let plan = self.plan;
         let shifts = match &plan.change {
             Change::Update(u) => pending.len() > 1 && plan.target.shifts(&u.changed),
             _ => false,
@@ -480,7 +510,8 @@ impl<'r> Run<'r> {
             self.after_children(&d.children, |_, _| false, cx)?;
         }
         self.info.rows += 1;
-        self.after_row(cx, false, true)
+        self.after_row(cx, false, true)?;
+        self.follow_some(cx)
     }
 
     /// Looks after rows that refer to the one just changed, whose old values are in the frame. `kept` tells columns that
@@ -502,7 +533,7 @@ impl<'r> Run<'r> {
                     cx.charge(crate::exec::row_bytes(&old))?;
                     self.gone.push((child, old));
                 }
-                ChildAction::Change(plan) => plan.run_nested(cx)?,
+                ChildAction::Change(follow) => self.leave(child, follow, cx)?,
             }
         }
         Ok(())

@@ -6,8 +6,9 @@
 //! has the last word. The referenced rows are locked since the statement changed them, so that nobody can refer to
 //! a key in the meantime whom one of many readings would have met and the only one did not.
 
-use super::Run;
+use crate::dml::DmlPlan;
 use crate::dml::cascade::{Child, ChildAction, OneReading};
+use crate::dml::target::RowBuffers;
 use crate::errors::{self, Result};
 use crate::exec::access::decode_into;
 use crate::exec::cx::Cx;
@@ -18,10 +19,10 @@ use keel_types::Value;
 use std::ops::Bound;
 
 /// So few keys are looked for one by one.
-const APART_MAX: usize = 3;
+pub(super) const APART_MAX: usize = 3;
 
 /// A foreign key, and the value that it may no longer refer to.
-type Gone<'r> = (&'r Child, Vec<Value>);
+pub(super) type Gone<'r> = (&'r Child, Vec<Value>);
 
 /// Of one foreign key those values that a reading of its table has met, as key bytes.
 struct Met<'r> {
@@ -30,13 +31,18 @@ struct Met<'r> {
     keys: HashSet<Box<[u8]>>,
 }
 
-impl<'r> Run<'r> {
+impl DmlPlan {
     /// At the end: whether rows still refer to keys that are gone, and did not come back with another row.
-    pub(super) fn check_gone(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        let plan = self.plan;
+    pub(super) fn check_gone(
+        &self,
+        gone: Vec<Gone<'_>>,
+        b: &mut RowBuffers,
+        statement: &str,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
         let mut lost = Vec::new();
-        for (child, values) in std::mem::take(&mut self.gone) {
-            if !self.is_back(child, &values, cx)? {
+        for (child, values) in gone {
+            if !self.is_back(child, &values, &mut b.index_key, cx)? {
                 lost.push((child, values));
             }
         }
@@ -49,21 +55,20 @@ impl<'r> Run<'r> {
                 continue;
             }
             for (i, v) in child.referenced.iter().zip(values) {
-                cx.slots[plan.old_first + i] = v;
+                cx.slots[self.old_first + i] = v;
             }
-            self.check_child(child, cx, plan.change.name())?;
+            self.check_child(child, cx, statement)?;
         }
         Ok(())
     }
 
-    fn is_back(&mut self, child: &Child, values: &[Value], cx: &mut Cx<'_>) -> Result<bool> {
+    fn is_back(&self, child: &Child, values: &[Value], key: &mut Vec<u8>, cx: &mut Cx<'_>) -> Result<bool> {
         let Some((tree, columns)) = &child.key else { return Ok(false) };
-        let key = &mut self.b.rows.index_key;
         key.clear();
         for (at, column) in columns {
             keel_types::key::append(key, &values[*at], column);
         }
-        let found = cx.txn(self.plan.target.table.database)?.get_latest(*tree, key);
+        let found = cx.txn(self.target.table.database)?.get_latest(*tree, key);
         Ok(found.map_err(|e| cx.storage_error(&e))?.is_some())
     }
 
@@ -78,7 +83,7 @@ impl<'r> Run<'r> {
         }
         let column = child.column.as_ref().map_or(String::new(), |c| format!(", column '{c}'"));
         let kind = if child.own_table { "SAME TABLE REFERENCE" } else { "REFERENCE" };
-        let database = &self.target().database;
+        let database = &self.target.database;
         Err(errors::constraint_conflict(statement, kind, &child.name, database, &child.table, &column))
     }
 }
@@ -97,14 +102,21 @@ fn meet<'r>(lost: &[Gone<'r>], cx: &mut Cx<'_>) -> Result<Vec<Met<'r>>> {
         }
         let wanted: HashSet<Box<[u8]>> = values().filter_map(|values| reading.key(values)).collect();
         cx.charge(wanted.iter().map(|key| key.len() + 48).sum())?;
-        met.push(Met { child, reading, keys: reading.meet(&wanted, cx)? });
+        let mut keys = HashSet::new();
+        reading.read(cx, |key, _, _| {
+            if wanted.contains(key) && !keys.contains(key) {
+                keys.insert(key.into());
+            }
+            Ok(())
+        })?;
+        met.push(Met { child, reading, keys });
     }
     Ok(met)
 }
 
 impl OneReading {
     /// A value as key bytes, the same for values that are equal; none where a part is NULL, which nothing refers to.
-    fn key(&self, values: &[Value]) -> Option<Box<[u8]>> {
+    pub(super) fn key(&self, values: &[Value]) -> Option<Box<[u8]>> {
         let mut key = Vec::new();
         self.append(&mut key, values.iter()).then(|| key.into())
     }
@@ -120,8 +132,12 @@ impl OneReading {
         true
     }
 
-    /// Which of the keys rows have, by the newest rows that are committed or own.
-    fn meet(&self, wanted: &HashSet<Box<[u8]>>, cx: &mut Cx<'_>) -> Result<HashSet<Box<[u8]>>> {
+    /// Hands over what each row refers to and the row's own key, by the newest rows that are committed or own.
+    pub(super) fn read(
+        &self,
+        cx: &mut Cx<'_>,
+        mut meet: impl FnMut(&[u8], &[u8], &mut Cx<'_>) -> Result<()>,
+    ) -> Result<()> {
         let access = &*self.access;
         if let Some(uses) = &access.uses {
             let began = cx.session.about_now_local();
@@ -135,13 +151,12 @@ impl OneReading {
             txn.scan_latest(access.tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
         });
         let mut cursor = opened.map_err(|e| cx.storage_error(&e))?;
-        let mut met = HashSet::new();
         let mut key = Vec::new();
         loop {
             cx.tick()?;
-            let row = match cursor.next() {
-                Ok(Some((_, row))) => row,
-                Ok(None) => return Ok(met),
+            let (own, row) = match cursor.next() {
+                Ok(Some(found)) => found,
+                Ok(None) => return Ok(()),
                 Err(e) => return Err(cx.storage_error(&e)),
             };
             cx.bytes_read += row.len() as u64;
@@ -150,9 +165,8 @@ impl OneReading {
             }
             decode_into(&row, &access.decode, &mut cx.slots);
             key.clear();
-            let there = self.append(&mut key, self.columns.iter().map(|(slot, _)| &cx.slots[*slot]));
-            if there && wanted.contains(&key[..]) && !met.contains(&key[..]) {
-                met.insert(key[..].into());
+            if self.append(&mut key, self.columns.iter().map(|(slot, _)| &cx.slots[*slot])) {
+                meet(&key, own, cx)?;
             }
         }
     }
