@@ -58,6 +58,10 @@ pub trait SqlSession {
     fn id(&self) -> u16;
     /// Name of the current database.
     fn database(&self) -> &str;
+    /// Its collation.
+    fn collation(&self) -> keel_types::Collation {
+        keel_types::Collation::default()
+    }
     /// Host and port that the client is to connect to instead.
     fn route(&self) -> Option<(&str, u16)> {
         None
@@ -156,6 +160,9 @@ impl SqlSession for Session {
     }
     fn database(&self) -> &str {
         Session::database(self)
+    }
+    fn collation(&self) -> keel_types::Collation {
+        Session::collation(self)
     }
     fn route(&self) -> Option<(&str, u16)> {
         Session::route(self)

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use keel_cluster::ClusterOptions;
+use keel_types::Collation;
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::CertificateFiles;
@@ -21,6 +22,9 @@ pub struct Config {
     pub also_listen: Vec<String>,
     /// `@@SERVERNAME`; the machine's name when empty.
     pub server_name: String,
+    /// The instance's collation: that of its system databases, and of new ones that name none. Of a first start; later ones stay with
+    /// what the instance has. `SQL_Latin1_General_CP1_CI_AS` when empty.
+    pub collation: String,
     /// Memory for row versions and page cache together, in MB; 0 takes three quarters of the machine's.
     pub max_server_memory: u64,
     /// Memory that the process keeps once it has it, in MB, not more than `max_server_memory`; half of it is taken at the start, the
@@ -96,6 +100,7 @@ impl Default for Config {
             listen: "127.0.0.1:1433".to_owned(),
             also_listen: Vec::new(),
             server_name: String::new(),
+            collation: String::new(),
             max_server_memory: 0,
             min_server_memory: 0,
             checkpoint_throttle: 0,
@@ -249,6 +254,21 @@ impl Config {
     #[must_use]
     pub fn server_name(&self) -> String {
         if self.server_name.is_empty() { machine_name() } else { self.server_name.clone() }
+    }
+
+    /// The instance's collation, if one is said.
+    ///
+    /// # Errors
+    /// When there is none of that name, or it is for columns of national types only.
+    pub fn collation(&self) -> Result<Option<Collation>> {
+        if self.collation.is_empty() {
+            return Ok(None);
+        }
+        let found = Collation::by_name(&self.collation);
+        let found = found.with_context(|| format!("there is no collation '{}'", self.collation))?;
+        let name = found.name();
+        anyhow::ensure!(found.code_page() != 0, "collation {name} is for columns of Unicode types only");
+        Ok(Some(found))
     }
 
     /// Memory limit in bytes.

@@ -97,11 +97,13 @@ impl Instance {
         for flag in &config.trace_flags {
             log.entry("Server", &format!("Trace flag {flag} is set from the start."));
         }
+        let collation = config.collation()?;
         let passwords = Arc::new(Passwords::new());
         let engine = Engine::open(EngineOptions {
             data_dir: config.data.clone(),
             env: Env::real(),
             server_name: config.server_name(),
+            collation,
             instance: keel_sql::InstanceOptions {
                 memory_bytes: usize::try_from(memory).unwrap_or(usize::MAX),
                 checkpoint_bytes_per_second: u64::from(config.checkpoint_throttle) << 20,

@@ -15,7 +15,7 @@ use keel_tds::recovery::Recovery;
 use keel_tds::token::done::DoneStatus;
 use keel_tds::token::{EnvChange, LoginAck};
 use keel_tds::wire::{Message, Wire, WireError, server_tls};
-use keel_tds::{DecodeError, Dialect, WireCollation};
+use keel_tds::{DecodeError, Dialect};
 use keel_types::SqlError;
 
 use crate::backend::SqlSession;
@@ -434,9 +434,10 @@ fn answer(
     let out = outbox.payload();
     EnvChange::Database { new: database.to_owned(), old: "master".to_owned() }.put(out, dialect);
     speaker.put_message(out, &info(5701, 2, format!("Changed database context to '{database}'.")));
-    // The code page of that collation.
+    // To 7.0, which has no collations: the code page in which it gets text.
     EnvChange::CharacterSet("iso_1".to_owned()).put(out, dialect);
-    EnvChange::Collation { new: Some(WireCollation::LATIN1_CI_AS), old: None }.put(out, dialect);
+    EnvChange::Collation { new: Some(crate::encode::wire_collation(session.collation())), old: None }
+        .put(out, dialect);
     let language = session.language();
     EnvChange::Language { new: language.clone(), old: String::new() }.put(out, dialect);
     speaker.put_message(out, &info(5703, 1, format!("Changed language setting to {language}.")));

@@ -123,6 +123,13 @@ pub enum EnvChange {
         /// The database entered.
         new: String,
     },
+    /// USE of a database in another collation.
+    Collation {
+        /// The collation left.
+        old: Collation,
+        /// The collation entered.
+        new: Collation,
+    },
     /// SET LANGUAGE.
     Language {
         /// Left.

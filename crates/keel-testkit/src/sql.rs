@@ -114,6 +114,7 @@ fn open(disk: &Arc<SimDisk>, objects: &Arc<MemoryObjects>) -> Arc<Engine> {
         data_dir: "/data".into(),
         env,
         server_name: "KEEL".to_owned(),
+        collation: None,
         instance: keel_node::InstanceOptions { memory_bytes: 64 << 20, ..Default::default() },
         hasher: Arc::new(Plain),
         // On any machine: transcripts show degrees of parallelism.

@@ -30,14 +30,14 @@ pub struct Serve {
     /// Directory of databases, certificate and log; made when missing [default: keel-data]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Address and port to listen on; port 0 takes a free one [default: 127.0.0.1:1433]
+    /// Address and port to listen on; port 0 takes a free one [default: 127.0.0.1:1433; MSSQL_IP_ADDRESS and MSSQL_TCP_PORT each stand for one of them]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<String>,
     /// Configuration file (TOML); options given here override it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Memory for row versions and page cache together, in MB [default: three quarters of the machine's]
-    #[arg(long, value_name = "MB")]
+    #[arg(long, value_name = "MB", env = "MSSQL_MEMORY_LIMIT_MB")]
     max_server_memory: Option<u64>,
     /// Memory that the process keeps once it has it, in MB; half of it is taken at the start [default: 0]
     #[arg(long, value_name = "MB")]
@@ -60,6 +60,9 @@ pub struct Serve {
     /// @@SERVERNAME [default: the machine's name]
     #[arg(long, value_name = "NAME")]
     server_name: Option<String>,
+    /// Collation of the system databases, and of new ones that name none; for the first start [default: SQL_Latin1_General_CP1_CI_AS]
+    #[arg(long, value_name = "NAME", env = "MSSQL_COLLATION")]
+    collation: Option<String>,
     /// Refuse clients that do not encrypt
     #[arg(long)]
     force_encryption: bool,
@@ -134,6 +137,18 @@ fn start_over() {
 /// How often who waits for the instance looks for signals.
 const LOOK_FOR_SIGNALS_EVERY: Duration = Duration::from_millis(100);
 
+/// Where to listen as the product's images are told it; none when they are not.
+fn listen_of_environment() -> Option<String> {
+    let said = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let (address, port) = (said("MSSQL_IP_ADDRESS"), said("MSSQL_TCP_PORT"));
+    if address.is_none() && port.is_none() {
+        return None;
+    }
+    let address = address.unwrap_or_else(|| "127.0.0.1".to_owned());
+    let address = if address.contains(':') { format!("[{address}]") } else { address };
+    Some(format!("{address}:{}", port.as_deref().unwrap_or("1433")))
+}
+
 impl Serve {
     /// Runs until told to stop.
     pub fn run(self) -> ExitCode {
@@ -203,7 +218,7 @@ impl Serve {
             None => Config::default(),
         };
         config.data = self.data.unwrap_or(config.data);
-        config.listen = self.listen.unwrap_or(config.listen);
+        config.listen = self.listen.or_else(listen_of_environment).unwrap_or(config.listen);
         config.max_server_memory = self.max_server_memory.unwrap_or(config.max_server_memory);
         config.min_server_memory = self.min_server_memory.unwrap_or(config.min_server_memory);
         config.checkpoint_throttle = self.checkpoint_throttle.unwrap_or(config.checkpoint_throttle);
@@ -211,6 +226,7 @@ impl Serve {
         config.failover_cluster.enabled |= self.failover_cluster;
         config.failover_cluster.node = self.node.unwrap_or(config.failover_cluster.node);
         config.server_name = self.server_name.unwrap_or(config.server_name);
+        config.collation = self.collation.unwrap_or(config.collation);
         config.trace_flags.extend(self.trace_flag);
         config.keeper &= !self.no_keeper;
         config.logon_triggers &= !self.no_logon_triggers;

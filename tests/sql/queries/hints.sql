@@ -85,6 +85,7 @@ select count(*) from (select id from customer order by id offset 45 rows fetch n
 declare @most bigint = 9223372036854775807
 select count(*) from (select id from customer order by name offset 45 rows fetch next @most rows only) t
 select id from customer order by id offset 0 rows fetch first (select 0) rows only
+select id from customer order by id offset 0 rows fetch first (select count(*) from customer where id < 0) rows only
 declare @none int = 0
 select id from customer order by id offset 0 rows fetch next @none rows only
 GO

@@ -444,7 +444,7 @@ pub struct TopNode {
     pub ties: Option<Vec<OrderKey>>,
     /// Offset.
     pub offset: Option<Code>,
-    /// FETCH may ask for no rows, which is an error (10744) unless a subquery says so.
+    /// FETCH may ask for no rows, which is an error (10744) unless a subquery that reads nothing says so.
     pub may_be_none: bool,
     /// Slots carried through when counting.
     pub slots: Vec<usize>,

@@ -334,7 +334,7 @@ impl Planner<'_, '_> {
             Rel::Sort { input, keys } => self.plan_sort(*input, keys, &wanted, limit, goal)?,
             other => self.plan(other, &wanted, &SortOrder { keys: None, row_goal: goal })?,
         };
-        let may_be_none = count.as_ref().is_some_and(Expr::has_subquery);
+        let may_be_none = count.as_ref().is_some_and(is_select_of_value);
         let shown = self.show_top(count.as_ref(), percent, ties.as_deref(), offset.as_ref());
         let ties = ties.map(|t| self.order_keys(&t)).transpose()?;
         let count = count.map(|c| self.compiler().value(&c)).transpose()?;
@@ -770,4 +770,13 @@ fn joined_rows(kind: JoinKind, left: f64, matches: f64) -> f64 {
         JoinKind::Semi => left * matches.clamp(0.05, 1.0),
         JoinKind::Anti | JoinKind::NotIn => left * (1.0 - matches.min(0.9)),
     }
+}
+
+/// A subquery that reads nothing, `(SELECT 0)`: in the product its value is not looked at as that of others is.
+fn is_select_of_value(e: &Expr) -> bool {
+    let reads_nothing = |rel: &Rel| match rel {
+        Rel::Project { input, .. } => matches!(**input, Rel::One),
+        rel => matches!(rel, Rel::One),
+    };
+    e.any(&mut |e| matches!(&e.kind, ExprKind::Subquery(s) if reads_nothing(&s.rel)))
 }

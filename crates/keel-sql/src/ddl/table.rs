@@ -718,6 +718,10 @@ impl Runner<'_> {
             let scope = self.ddl_scope(program);
             let mut builder = TableBuilder::new(&scope, &tempdb, DBO, name);
             builder.private = true;
+            // Those of a contained database are in its collation, wherever it is.
+            if self.info.current_database().picture().settings().is_contained() {
+                builder.collation = scope.database_collation();
+            }
             // The product gives negative ids to them.
             builder.table.object_id = -builder.table.object_id;
             builder.all_on(&c.elements, c.filegroup.as_ref())?

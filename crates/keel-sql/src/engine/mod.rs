@@ -60,6 +60,7 @@ use hashbrown::HashMap;
 use keel_base::DatabaseId;
 use keel_base::env::Env;
 use keel_node::{Database, DbOptions, Durability, Instance, InstanceOptions};
+use keel_types::Collation;
 use keel_types::error::Result;
 use parking_lot::{Mutex, RwLock};
 use smol_str::SmolStr;
@@ -125,6 +126,8 @@ pub struct EngineOptions {
     pub env: Env,
     /// `@@SERVERNAME`.
     pub server_name: String,
+    /// The instance's collation, which its system databases are made with at the first start; what is said later changes nothing.
+    pub collation: Option<Collation>,
     /// Memory, checkpoint throttle, redo workers.
     pub instance: InstanceOptions,
     /// Processors that a statement's threads are spread over.
@@ -359,6 +362,7 @@ impl Engine {
         let first_start = !self.options.env.disk.exists(&self.options.data_dir.join("master"));
         let master = self.open_or_create(MASTER, "master", "master", first_start, Durability::Durable)?;
         self.add(&master);
+        self.keep_collation();
         self.seal_private_keys()?;
         self.load_configuration(&master)?;
         self.limit_memory();
@@ -391,6 +395,17 @@ impl Engine {
         self.resolve_in_doubt();
         self.begin_event_sessions()?;
         self.begin_audits()
+    }
+
+    /// Says so where another collation is asked for than the one that the instance was made with.
+    fn keep_collation(&self) {
+        let own = self.collation();
+        if let Some(other) = self.options.collation.filter(|other| *other != own) {
+            let (own, other) = (own.name(), other.name());
+            self.options.log.write(&format!(
+                "The instance was made with collation {own} and stays with it: {other} is for a first start."
+            ));
+        }
     }
 
     /// Opens a database that master remembers.
@@ -426,6 +441,7 @@ impl Engine {
                 recovery: if id.0 < FIRST_USER_DATABASE && id != MODEL { "SIMPLE" } else { "FULL" }
                     .to_owned(),
                 allow_snapshot: id == MASTER || id == MSDB,
+                collation: self.collation().name().to_owned(),
                 ..DatabaseSettings::default()
             };
             entry.put_now(CatalogObject::Settings(Arc::new(settings)))?;
@@ -438,6 +454,15 @@ impl Engine {
         let mut databases = self.databases.write();
         databases.by_name.insert(crate::catalog::fold(&entry.name()), Arc::clone(entry));
         databases.by_id.insert(entry.id, Arc::clone(entry));
+    }
+
+    /// The instance's collation: what it was made with, and its system databases are in.
+    #[must_use]
+    pub fn collation(&self) -> Collation {
+        match self.database_by_id(MASTER) {
+            Some(master) => master.picture().settings().default_collation(),
+            None => self.options.collation.unwrap_or_default(),
+        }
     }
 
     /// What it was opened with.

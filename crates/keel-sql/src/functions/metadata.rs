@@ -123,7 +123,8 @@ pub(super) fn object_id(info: &Info, args: &[Value]) -> Result<Value> {
         let parts = split_name(name);
         let schema = parts.len().checked_sub(2).map(|i| parts[i].as_str()).filter(|s| !s.is_empty());
         let object = parts.last().map_or("", String::as_str);
-        let shipped = crate::views::shipped_object(schema, object);
+        let shipped = shown_in_msdb(info, &parts).map(|t| (t.object_id, "U"));
+        let shipped = shipped.or_else(|| crate::views::shipped_object(schema, object));
         let fits = |kind: &str| text(args, 1).is_none_or(|k| k.trim().eq_ignore_ascii_case(kind.trim()));
         return Ok(int(shipped.filter(|(_, kind)| fits(kind)).map(|(id, _)| i64::from(id))));
     };
@@ -139,6 +140,19 @@ pub(super) fn object_id(info: &Info, args: &[Value]) -> Result<Value> {
         }
     }
     Ok(Value::Int(i64::from(id)))
+}
+
+/// The table of the system's in `msdb` that a name stands for.
+fn shown_in_msdb(info: &Info, parts: &[String]) -> Option<&'static Arc<TableDef>> {
+    let part =
+        |back: usize| parts.len().checked_sub(back).map(|i| parts[i].as_str()).filter(|s| !s.is_empty());
+    let database = match part(3) {
+        Some(name) => info.engine.database(name)?.id,
+        None => info.current_database().id,
+    };
+    let here = part(2).is_none_or(|schema| schema.eq_ignore_ascii_case("dbo"));
+    let object = part(1).filter(|_| here)?;
+    crate::views::msdb::shown(info, database).iter().find(|t| t.name.eq_ignore_ascii_case(object))
 }
 
 /// An object that a function is asked about.
@@ -161,7 +175,9 @@ pub(super) fn object(info: &Info, id: Option<i64>, database: Option<i64>) -> Opt
         let found = Found { name, schema_id: crate::catalog::SYS, kind: kind.trim_end(), parent: 0 };
         return Some((picture, found));
     }
-    let _ = entry;
+    if let Some(t) = crate::views::msdb::shown(info, entry.id).iter().find(|t| t.object_id == id) {
+        return Some((picture, Found { name: t.name.clone(), schema_id: DBO, kind: "U", parent: 0 }));
+    }
     let found = picture.objects().find(|o| o.object_id == id).map(|o| Found {
         name: o.name.to_owned(),
         schema_id: o.schema_id,

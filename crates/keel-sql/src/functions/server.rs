@@ -6,7 +6,7 @@ use crate::engine::DatabaseEntry;
 use crate::session::info::Info;
 use keel_types::datetime::{DAY_1900, TICKS_PER_DAY};
 use keel_types::error::Result;
-use keel_types::{SqlType, Value};
+use keel_types::{Collation, SqlType, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -190,14 +190,18 @@ pub(super) fn server_property(info: &Info, args: &[Value]) -> Result<Value> {
             variant_text(name.split('\\').next().unwrap_or(name))
         }
         "instancename" => name.split_once('\\').map_or(Value::Null, |(_, i)| variant_text(i)),
-        "collation" => variant_text("SQL_Latin1_General_CP1_CI_AS"),
-        "collationid" => variant_int(872_468_488),
-        "comparisonstyle" => variant_int(196_609),
-        "lcid" => variant_int(1033),
-        "sqlcharset" => variant(SqlType::TinyInt, Value::Int(1)),
-        "sqlcharsetname" => variant_text("iso_1"),
-        "sqlsortorder" => variant(SqlType::TinyInt, Value::Int(52)),
-        "sqlsortordername" => variant_text("nocase_iso"),
+        "collation" => variant_text(info.engine.collation().name()),
+        // Of others the number could not be looked up.
+        "collationid" if info.engine.collation() == Collation::default() => variant_int(872_468_488),
+        "comparisonstyle" => variant_int(info.engine.collation().comparison_style().into()),
+        "lcid" => variant_int(info.engine.collation().lcid().into()),
+        "sqlcharset" if info.engine.collation().code_page() == 1252 => {
+            variant(SqlType::TinyInt, Value::Int(1))
+        }
+        "sqlcharsetname" => variant_text(charset_name(info.engine.collation())),
+        "sqlsortorder" => variant(SqlType::TinyInt, Value::Int(info.engine.collation().sort_id().into())),
+        "sqlsortordername" if info.engine.collation() == Collation::default() => variant_text("nocase_iso"),
+        "sqlsortordername" if info.engine.collation().sort_id() == 0 => variant_text("bin_ascii_8"),
         "licensetype" => variant_text("DISABLED"),
         "processid" => variant_int(i64::from(std::process::id())),
         "isclustered" => variant_int(i64::from(info.engine.failover_cluster().is_some())),

@@ -145,6 +145,7 @@ impl Engine {
             recovery: "FULL".to_owned(),
             allow_snapshot: true,
             system: Some(system),
+            collation: self.collation().name().to_owned(),
             ..DatabaseSettings::default()
         };
         let master = self.create_database(&group.master, settings(SystemDatabase::Master))?;

@@ -16,7 +16,7 @@ use crate::program::{
 };
 use crate::session::options::Switches;
 use crate::session::scope::Scope;
-use crate::sink::{EnvChange, command};
+use crate::sink::command;
 use keel_parser::ast;
 use keel_query::catalog::{ModuleKind, TableDef};
 use keel_query::scope::NameParts;
@@ -438,10 +438,9 @@ impl Runner<'_> {
             self.info.database.replace(database);
             return;
         }
-        let old = self.info.shown_here();
+        let old = self.info.here();
         put_in(self.info, database);
-        let new = self.info.shown_here();
-        self.sink.env_change(EnvChange::Database { old, new });
+        old.left_for(&self.info.here(), self.sink);
     }
 
     /// The cursors of CURSOR VARYING OUTPUT parameters go to the caller, and end with its level.

@@ -207,12 +207,12 @@ impl Runner<'_> {
     }
 
     fn use_database(&mut self, name: &str) -> Result<()> {
-        let old = self.info.shown_here();
+        let old = self.info.here();
         use_database(self.info, name)?;
         self.succeed(0);
-        let new = self.info.shown_here();
-        let text = format!("Changed database context to '{new}'.");
-        self.sink.env_change(EnvChange::Database { old, new });
+        let new = self.info.here();
+        let text = format!("Changed database context to '{}'.", new.database);
+        old.left_for(&new, self.sink);
         let mut message = keel_types::SqlError::new(5701, 0, 2, text);
         message.line = 1;
         self.report(&message);

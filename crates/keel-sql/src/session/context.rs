@@ -7,9 +7,28 @@ use crate::catalog::SystemDatabase;
 use crate::engine::{DatabaseEntry, Engine, LoginRecord, Logins, MASTER, MSDB, TEMPDB};
 use crate::errors;
 use crate::hadr::ContainedGroup;
+use crate::sink::{EnvChange, ResultSink};
 use keel_base::DatabaseId;
+use keel_types::Collation;
 use keel_types::error::Result;
 use std::sync::Arc;
+
+/// Where a session is.
+pub(crate) struct Here {
+    /// The database, by the name that it is shown by.
+    pub database: String,
+    collation: Collation,
+}
+
+impl Here {
+    /// Tells the client that the session has gone from here to there.
+    pub fn left_for(self, there: &Here, sink: &mut dyn ResultSink) {
+        sink.env_change(EnvChange::Database { old: self.database, new: there.database.clone() });
+        if self.collation != there.collation {
+            sink.env_change(EnvChange::Collation { old: self.collation, new: there.collation });
+        }
+    }
+}
 
 impl Engine {
     /// The database that a name stands for in a context.
@@ -94,6 +113,17 @@ impl Info {
     #[must_use]
     pub fn shown_here(&self) -> String {
         self.shown(&self.current_database()).1.to_string()
+    }
+
+    /// Where the session is, as clients keep track of it.
+    pub(crate) fn here(&self) -> Here {
+        Here { database: self.shown_here(), collation: self.collation_here() }
+    }
+
+    /// The current database's collation.
+    #[must_use]
+    pub fn collation_here(&self) -> Collation {
+        self.current_database().picture().settings().default_collation()
     }
 
     /// The database that is shown with an id.

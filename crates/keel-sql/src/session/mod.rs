@@ -50,9 +50,7 @@ use crate::hadr::{Access, ContainedGroup, Intent, access};
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner, called, run_rpc, use_database};
 use crate::sink::Unheard;
-use crate::sink::{
-    DoneInfo, DoneKind, EnvChange, ResultSink, RpcParam, RpcProcedure, TransactionRequest, command,
-};
+use crate::sink::{DoneInfo, DoneKind, ResultSink, RpcParam, RpcProcedure, TransactionRequest, command};
 use info::{Info, Pending};
 use keel_query::IsolationLevel;
 use keel_types::error::Result;
@@ -251,6 +249,12 @@ impl Session {
     #[must_use]
     pub fn database(&self) -> &str {
         &self.database
+    }
+
+    /// The current database's collation.
+    #[must_use]
+    pub fn collation(&self) -> keel_types::Collation {
+        self.info.collation_here()
     }
 
     /// Descriptor of the open transaction, 0 when none.
@@ -556,10 +560,10 @@ impl Session {
         }
         let initial = info.shared.login.database.clone();
         let initial = if initial.is_empty() { "master".to_owned() } else { initial };
-        let current = info.shown_here();
-        let back = if *current == *initial { Ok(()) } else { use_database(info, &initial) };
-        if back.is_ok() && *current != *initial {
-            sink.env_change(EnvChange::Database { old: current, new: initial.clone() });
+        let current = info.here();
+        let back = if current.database == initial { Ok(()) } else { use_database(info, &initial) };
+        if back.is_ok() && current.database != initial {
+            current.left_for(&info.here(), sink);
             self.database = initial;
         }
         if !keep_transaction {

@@ -195,6 +195,12 @@ pub(super) static VIEWS: &[SystemView] = &[
 
 /// The tables a view of the database shows: the reader's temporary ones too, in tempdb.
 pub(super) fn tables(cx: &ViewContext<'_>) -> Vec<Arc<TableDef>> {
+    let mut tables = stored_tables(cx);
+    tables.extend(super::msdb::shown(cx.info, cx.entry.id).iter().cloned());
+    tables
+}
+
+fn stored_tables(cx: &ViewContext<'_>) -> Vec<Arc<TableDef>> {
     let mut tables: Vec<_> = cx.picture.tables().cloned().collect();
     if cx.entry.id == TEMPDB {
         tables.extend(cx.info.temp.borrow().iter().map(|t| Arc::clone(&t.table)));
@@ -202,9 +208,9 @@ pub(super) fn tables(cx: &ViewContext<'_>) -> Vec<Arc<TableDef>> {
     tables
 }
 
-/// All that has rows and indexes: [`tables`], and indexed views.
+/// All that has rows and indexes: tables, and indexed views.
 pub(super) fn stored(cx: &ViewContext<'_>) -> Vec<Arc<TableDef>> {
-    let mut stored = tables(cx);
+    let mut stored = stored_tables(cx);
     stored.extend(cx.picture.view_rows().cloned());
     stored
 }

@@ -13,6 +13,7 @@ mod builtin_permissions;
 mod bulk;
 mod capture;
 mod changes;
+mod collation;
 mod column_keys;
 mod columns;
 mod compat;
@@ -49,7 +50,7 @@ pub mod messages;
 mod mirroring;
 mod missing_indexes;
 mod modules;
-mod msdb;
+pub(crate) mod msdb;
 mod objects;
 mod odbc;
 mod old;
@@ -357,7 +358,16 @@ struct BoundView {
 /// A view as a table of a database.
 #[must_use]
 pub fn bind(view: &'static SystemView, engine: &Arc<Engine>, database: DatabaseId) -> Arc<dyn VirtualTable> {
-    let columns = view.columns.iter().map(|(name, ty)| VirtualColumn::new(*name, *ty)).collect();
+    let names = collation::of_names(view, engine, database);
+    let column = |(name, ty): &Column| {
+        let column = VirtualColumn::new(*name, *ty);
+        if collation::is_of_names(view, name, *ty) {
+            VirtualColumn { collation: names, ..column }
+        } else {
+            column
+        }
+    };
+    let columns = view.columns.iter().map(column).collect();
     Arc::new(BoundView { view, engine: Arc::clone(engine), database, columns })
 }
 

@@ -4,7 +4,32 @@
 
 use super::{BIG, BIT, Column, DATE, GUID, INT, NAME, SID, SMALL, SystemView, TEXT, TINY, ViewContext};
 use crate::backup::history;
+use crate::catalog::{DBO, SystemDatabase};
+use crate::engine::MSDB;
+use crate::session::info::Info;
+use keel_base::DatabaseId;
+use keel_query::catalog::{ColumnDef, TableDef};
 use keel_types::{Length, SqlType, Value};
+use std::sync::{Arc, LazyLock};
+
+/// Object ids of the tables begin here, below those of what users make.
+const FIRST_ID: i32 = 2_000;
+
+/// The tables as objects, without keys.
+static SHOWN: LazyLock<Vec<Arc<TableDef>>> = LazyLock::new(|| {
+    let shown = |(at, view): (usize, &SystemView)| {
+        let columns = view.columns.iter().enumerate();
+        let columns = columns.map(|(i, (name, ty))| ColumnDef::plain(i, *name, *ty)).collect();
+        Arc::new(TableDef::plain(MSDB, FIRST_ID + at as i32, DBO, view.name, columns, 0))
+    };
+    TABLES.iter().enumerate().map(shown).collect()
+});
+
+/// These tables as objects of the database that is asked about: none of another one than an `msdb`.
+pub(crate) fn shown(info: &Info, database: DatabaseId) -> &'static [Arc<TableDef>] {
+    let here = database == MSDB || info.system_database(database) == Some(SystemDatabase::Msdb);
+    if here { &SHOWN } else { &[] }
+}
 
 const N100: SqlType = SqlType::NVarChar(Length::Limited(100));
 const N128: SqlType = SqlType::NVarChar(Length::Limited(128));

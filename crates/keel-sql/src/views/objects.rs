@@ -289,7 +289,8 @@ fn with_origin(cx: &ViewContext<'_>, o: &ObjectRef<'_>) -> Vec<Value> {
     let mut row = common(o);
     if cx.entry.id == MSDB || cx.picture.settings().system == Some(SystemDatabase::Msdb) {
         let parent = cx.picture.objects().find(|p| o.parent != 0 && p.object_id == o.parent);
-        row[9] = bit(crate::agent::install::is_shipped(parent.map_or(o.name, |p| p.name)));
+        let shipped = super::msdb::shown(cx.info, cx.entry.id).iter().any(|t| t.object_id == o.object_id);
+        row[9] = bit(shipped || crate::agent::install::is_shipped(parent.map_or(o.name, |p| p.name)));
     }
     if cx.picture.settings().capture.is_some()
         && cx.picture.schema(o.schema_id).is_some_and(|s| s.name == crate::capture::SCHEMA)
@@ -301,6 +302,8 @@ fn with_origin(cx: &ViewContext<'_>, o: &ObjectRef<'_>) -> Vec<Value> {
 
 fn objects(cx: &ViewContext<'_>) -> Rows {
     let mut rows: Rows = cx.picture.objects().map(|o| with_origin(cx, &o)).collect();
+    let shipped = super::msdb::shown(cx.info, cx.entry.id).iter().flat_map(|t| table_objects(t));
+    rows.extend(shipped.map(|o| with_origin(cx, &o)));
     for t in own_temporary_tables(cx) {
         rows.extend(table_objects(&t).iter().map(common));
     }
@@ -391,8 +394,10 @@ fn all_objects(cx: &ViewContext<'_>) -> Rows {
 }
 
 fn tables(cx: &ViewContext<'_>) -> Rows {
+    let shipped = super::msdb::shown(cx.info, cx.entry.id);
     let table = |o: ObjectRef<'_>| {
-        let definition = cx.info.table_by_id(cx.entry.id, o.object_id);
+        let shipped = shipped.iter().find(|t| t.object_id == o.object_id).cloned();
+        let definition = shipped.or_else(|| cx.info.table_by_id(cx.entry.id, o.object_id));
         let max = definition.as_ref().map_or(0, |t| t.next_column_id - 1);
         let mut row = with_origin(cx, &o);
         let lobs = definition.as_ref().is_some_and(|t| t.columns.iter().any(|c| is_lob(c.ty)));
@@ -422,6 +427,7 @@ fn tables(cx: &ViewContext<'_>) -> Rows {
     let mut rows: Rows = cx.picture.objects().filter(|o| o.kind == "U ").map(table).collect();
     let own = own_temporary_tables(cx);
     rows.extend(own.iter().flat_map(table_objects).filter(|o| o.kind == "U ").map(table));
+    rows.extend(shipped.iter().flat_map(|t| table_objects(t)).map(table));
     rows
 }
 

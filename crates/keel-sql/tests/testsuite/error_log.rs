@@ -42,6 +42,7 @@ fn open(disk: &Arc<SimDisk>, log: &Arc<Lines>) -> Arc<Engine> {
         data_dir: "/data".into(),
         env: keel_base::env::Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) },
         server_name: "EVENKEEL".to_owned(),
+        collation: None,
         instance: InstanceOptions { memory_bytes: 32 << 20, ..InstanceOptions::default() },
         hasher: Arc::new(NoPasswords),
         processors: std::num::NonZero::new(1).expect("one is not zero"),

@@ -7,6 +7,7 @@ mod broker;
 mod bulk_insert;
 mod change_data_capture;
 mod change_tracking;
+mod collation;
 mod common;
 mod contained;
 mod copies;

@@ -10,7 +10,7 @@ use keel_node::Database;
 use keel_sql::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
 use keel_sql::{Engine, EngineOptions, InstanceOptions, PasswordHasher, ServerLog, Session, SessionOptions};
 use keel_testkit::transcript::{Message, Transcript};
-use keel_types::{SqlError, SqlType, Value};
+use keel_types::{Collation, SqlError, SqlType, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,10 +81,26 @@ fn open_as(env: Env, instance: InstanceOptions) -> Arc<Engine> {
 }
 
 fn open_with_log(env: Env, instance: InstanceOptions, log: Arc<dyn ServerLog>) -> Arc<Engine> {
+    open_collated(env, instance, log, None)
+}
+
+/// Opens the instance on a disk, with an error log, as one in a collation.
+pub fn open_in_collation(disk: &Arc<SimDisk>, log: Arc<dyn ServerLog>, name: &str) -> Arc<Engine> {
+    let env = Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) };
+    open_collated(env, options(), log, Collation::by_name(name))
+}
+
+fn open_collated(
+    env: Env,
+    instance: InstanceOptions,
+    log: Arc<dyn ServerLog>,
+    collation: Option<Collation>,
+) -> Arc<Engine> {
     let options = EngineOptions {
         data_dir: "/data".into(),
         env,
         server_name: "EVENKEEL".to_owned(),
+        collation,
         instance,
         hasher: Arc::new(NoHash),
         processors: std::num::NonZero::new(4).expect("four is not zero"),
@@ -194,5 +210,9 @@ impl ResultSink for Sink {
     fn function_value(&mut self, ty: &SqlType, value: &Value) {
         self.0.line(&format!("(function {})", show(value, *ty)));
     }
-    fn env_change(&mut self, _change: EnvChange) {}
+    fn env_change(&mut self, change: EnvChange) {
+        if let EnvChange::Collation { new, .. } = change {
+            self.0.line(&format!("(collation {})", new.name()));
+        }
+    }
 }
