@@ -92,7 +92,7 @@ const FREQUENT: f64 = 4.0;
 /// Columns of a key whose prefixes are looked at.
 const PREFIX_COLUMNS_MAX: usize = 8;
 
-/// How often things were seen in a sample.
+/// In how many places things were seen in a sample.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     distinct: f64,
@@ -107,7 +107,7 @@ impl Seen {
         self.twice += f64::from(u8::from(times == 2));
     }
 
-    /// How many there are in all, when every row seen stands for `scale` rows. How many are unseen shows in how many were seen
+    /// How many there are in all, when everything seen stands for `scale` of its kind. How many are unseen shows in how many were seen
     /// once and twice (Chao's estimator): a sample of few repetitions comes from many values.
     fn estimate(self, scale: f64) -> f64 {
         if scale <= 1.0 || self.once == 0.0 {
@@ -121,29 +121,40 @@ impl Seen {
 }
 
 impl ColumnStatistics {
-    /// From a sample of a column's values out of `total` rows.
+    /// From a sample of a column's values out of `total` rows. They were read in runs of neighbours, which begin at `runs`, the first at 0.
     #[must_use]
-    pub fn of_sample(mut values: Vec<Value>, total: f64, collation: Collation) -> ColumnStatistics {
+    pub fn of_sample(
+        values: Vec<Value>,
+        runs: &[usize],
+        total: f64,
+        collation: Collation,
+    ) -> ColumnStatistics {
+        // Large values are not read.
+        let runs = if values.is_empty() { &[] } else { runs };
         let sampled = values.len().max(1) as f64;
-        values.retain(|v| !matches!(v, Value::Null));
-        let present = values.len();
-        values.sort_by(|a, b| order(a, b, collation));
-        let (mut seen, mut run) = (Seen::default(), 0);
-        for i in 0..present {
-            run += 1;
-            if i + 1 == present || order(&values[i], &values[i + 1], collation).is_ne() {
-                seen.add(run);
-                run = 0;
+        let scale = (total / sampled).max(1.0);
+        let mut sorted: Vec<(Value, usize)> =
+            values.into_iter().zip(0..).filter(|(v, _)| !matches!(v, Value::Null)).collect();
+        sorted.sort_by(|(a, _), (b, _)| order(a, b, collation));
+        let mut groups = vec![None; if scale > 1.0 { sampled as usize } else { 0 }];
+        let mut group = 0;
+        for (i, (value, at)) in sorted.iter().enumerate() {
+            group += usize::from(i > 0 && order(&sorted[i - 1].0, value, collation).is_ne());
+            if let Some(of_row) = groups.get_mut(*at) {
+                *of_row = Some(group);
             }
         }
-        let scale = (total / sampled).max(1.0);
+        let distinct = if scale > 1.0 { distinct_in_runs(&groups, runs, total) } else { (group + 1) as f64 };
+        let distinct = distinct.min(between_ends(&sorted).unwrap_or(f64::INFINITY));
+        let values: Vec<Value> = sorted.into_iter().map(|(value, _)| value).collect();
+        let present = values.len();
         let bounds = if present >= 2 {
             (0..=BUCKETS).map(|b| values[(b * (present - 1)) / BUCKETS].clone()).collect()
         } else {
             Vec::new()
         };
         ColumnStatistics {
-            distinct: seen.estimate(scale).clamp(1.0, total.max(1.0)),
+            distinct: distinct.clamp(1.0, total.max(1.0)),
             null_fraction: 1.0 - present as f64 / sampled,
             steps: steps(&values, &bounds, scale, collation),
             scale,
@@ -164,6 +175,15 @@ impl ColumnStatistics {
         let Some(high) = self.bounds.get(below) else { return Some(1.0) };
         let within = between(&self.bounds[before], v, high).unwrap_or(0.5);
         Some((before as f64 + within) / (self.bounds.len() - 1) as f64)
+    }
+
+    /// What part of the span of these values another column's lie in; `None` of those that are no numbers.
+    #[must_use]
+    pub fn span_covered_by(&self, other: &ColumnStatistics) -> Option<f64> {
+        let ends = |c: &ColumnStatistics| Some((number(c.bounds.first()?)?, number(c.bounds.last()?)?));
+        let ((low, high), (from, to)) = (ends(self)?, ends(other)?);
+        let part = (to.min(high) - from.max(low)) / (high - low);
+        part.is_finite().then(|| part.clamp(0.0, 1.0))
     }
 
     /// Fraction of rows with values in a range that has such a fraction of the values, as far as a histogram is believed.
@@ -239,7 +259,14 @@ fn steps(values: &[Value], bounds: &[Value], scale: f64, collation: Collation) -
 
 /// Where a value is between two, from 0 to 1; `None` of those that are no numbers.
 fn between(low: &Value, value: &Value, high: &Value) -> Option<f64> {
-    let number = |value: &Value| match value {
+    let (low, value, high) = (number(low)?, number(value)?, number(high)?);
+    let part = (value - low) / (high - low);
+    part.is_finite().then(|| part.clamp(0.0, 1.0))
+}
+
+/// A value as a number; `None` of those that are none.
+fn number(value: &Value) -> Option<f64> {
+    match value {
         Value::Int(n)
         | Value::Money(n)
         | Value::Time(n)
@@ -249,16 +276,17 @@ fn between(low: &Value, value: &Value, high: &Value) -> Option<f64> {
         Value::Decimal(d) => Some(d.to_f64()),
         Value::Float(f) => Some(*f),
         _ => None,
-    };
-    let (low, value, high) = (number(low)?, number(value)?, number(high)?);
-    let part = (value - low) / (high - low);
-    part.is_finite().then(|| part.clamp(0.0, 1.0))
+    }
 }
 
-/// Places in a table's key range at which a sample looks.
+/// Places in a table's key range at which a sample looks first.
 const PROBES: u64 = 64;
-/// Rows read at each place in the mean, when nobody asks for more.
+/// Rows read at each of these in the mean, when nobody asks for more.
 const PROBE_ROWS: usize = 32;
+/// More rows than this are read at several places, in the mean: many short runs tell more than a few long ones.
+const RUN_ROWS: usize = 8;
+/// Places that are looked for behind one of the first.
+const MORE_PLACES_MAX: usize = 64;
 /// Rows of a sample nobody asked to be larger.
 const SAMPLE_ROWS: usize = PROBES as usize * PROBE_ROWS;
 /// Rows of the largest sample: they are in memory while it is looked at.
@@ -456,7 +484,7 @@ fn sample(db: &Arc<Database>, table: &TableDef, rows: f64, wanted: usize) -> Tab
         .zip(&table.columns)
         .map(|(column, c)| ColumnStatistics {
             average_bytes: column.bytes as f64 / seen as f64,
-            ..ColumnStatistics::of_sample(column.values, rows, c.collation)
+            ..ColumnStatistics::of_sample(column.values, &runs, rows, c.collation)
         })
         .collect();
     TableStatistics { rows, sampled: seen as f64, taken_unix_nanos, columns, prefixes }
@@ -486,7 +514,7 @@ fn prefixes(table: &TableDef, columns: &[Sampled], runs: &[usize], rows: f64) ->
             let distinct = if clustered {
                 distinct_in_order(&tuples, runs, rows)
             } else {
-                distinct_among(&tuples, rows)
+                distinct_in_runs(&groups(&tuples), runs, rows)
             };
             let distinct = distinct.clamp(1.0, rows.max(1.0));
             found.push(PrefixStatistics { columns: set[..=n].to_vec(), distinct });
@@ -495,15 +523,56 @@ fn prefixes(table: &TableDef, columns: &[Sampled], runs: &[usize], rows: f64) ->
     found
 }
 
-/// Of tuples sampled anywhere.
-fn distinct_among(tuples: &[Vec<u8>], rows: f64) -> f64 {
-    let mut times: HashMap<&[u8], usize> = HashMap::new();
-    for tuple in tuples {
-        *times.entry(tuple).or_default() += 1;
+/// How many whole numbers or days there are from the first of some sorted values to the last, and a little beyond, as the ends
+/// of all are not in a sample.
+fn between_ends(sorted: &[(Value, usize)]) -> Option<f64> {
+    let span = match (&sorted.first()?.0, &sorted.last()?.0) {
+        (Value::Int(first), Value::Int(last)) => *last as f64 - *first as f64,
+        (Value::Date(first), Value::Date(last)) => f64::from(*last) - f64::from(*first),
+        _ => return None,
+    };
+    Some((span * (1.0 + 2.0 / sorted.len() as f64)).ceil() + 1.0)
+}
+
+/// Numbers for tuples, the same for equal ones.
+fn groups(tuples: &[Vec<u8>]) -> Vec<Option<usize>> {
+    let mut numbers: HashMap<&[u8], usize> = HashMap::new();
+    let number = |tuple| {
+        let next = numbers.len();
+        Some(*numbers.entry(tuple).or_insert(next))
+    };
+    tuples.iter().map(Vec::as_slice).map(number).collect()
+}
+
+/// How many values there are in all, from the numbers of those that sampled rows have: in their order, read in runs of neighbours.
+///
+/// Neighbours often share a value, as rows in the order of their numbers share dates, which says nothing of how often it is elsewhere. So
+/// a value counts once for each run in which it is, and what is unseen shows in how many are in one run and in two. And there are
+/// never more values than changes from row to row, of which the runs tell how many there are in all.
+fn distinct_in_runs(values: &[Option<usize>], runs: &[usize], rows: f64) -> f64 {
+    let count = values.iter().flatten().max().map_or(0, |most| most + 1);
+    let mut times = vec![0; count];
+    let mut last_seen = vec![usize::MAX; count];
+    let (mut steps, mut changes) = (0.0, 0.0);
+    for (n, begin) in runs.iter().enumerate() {
+        let end = runs.get(n + 1).copied().unwrap_or(values.len());
+        for at in *begin..end {
+            steps += f64::from(u8::from(at > *begin));
+            let Some(value) = values[at] else { continue };
+            changes += f64::from(u8::from(at > *begin && values[at - 1] != Some(value)));
+            if last_seen[value] != n {
+                last_seen[value] = n;
+                times[value] += 1;
+            }
+        }
     }
     let mut seen = Seen::default();
-    times.values().for_each(|n| seen.add(*n));
-    seen.estimate((rows / tuples.len() as f64).max(1.0))
+    times.into_iter().for_each(|n| seen.add(n));
+    let estimate = seen.estimate((rows / values.len() as f64).max(1.0));
+    if steps == 0.0 {
+        return estimate;
+    }
+    estimate.min(1.0 + changes / steps * (rows - 1.0)).max(seen.distinct)
 }
 
 /// Of tuples that are the first columns of the order in which the rows lie, read in runs of neighbours: equal ones are
@@ -557,14 +626,13 @@ fn read_sample(
     }
     places.sort_unstable();
     places.dedup();
-    let ends = places.iter().skip(1).map(|next| Bound::Excluded(&next[..])).chain([Bound::Unbounded]);
-    let parts: Vec<_> = places.iter().map(|from| Bound::Included(&from[..])).zip(ends).collect();
-    let quotas = if whole {
-        vec![wanted + wanted / 4]
-    } else {
-        let rows_in = |part: &(_, _)| db.store().approximate_count(tree, *part).unwrap_or(0).max(1);
-        shares(wanted, &parts.iter().map(rows_in).collect::<Vec<_>>())
-    };
+    let rows_in = |part: &Part<'_>| db.store().approximate_count(tree, *part).unwrap_or(0).max(1);
+    let quotas_of = |parts: &[Part<'_>]| shares(wanted, &parts.iter().map(rows_in).collect::<Vec<_>>());
+    if !whole {
+        places = more_places(&places, &quotas_of(&parts_from(&places)), &end)?;
+    }
+    let parts = parts_from(&places);
+    let quotas = if whole { vec![wanted + wanted / 4] } else { quotas_of(&parts) };
     let mut seen = 0;
     for ((lower, upper), quota) in parts.into_iter().zip(quotas).filter(|(_, quota)| *quota > 0) {
         let mut cursor = txn.scan(&view, tree, lower, upper, Direction::Forward)?;
@@ -588,6 +656,34 @@ fn read_sample(
         }
     }
     Ok(seen)
+}
+
+/// A part of a table's keys.
+type Part<'k> = (Bound<&'k [u8]>, Bound<&'k [u8]>);
+
+/// From each place to the next.
+fn parts_from(places: &[Vec<u8>]) -> Vec<Part<'_>> {
+    let ends = places.iter().skip(1).map(|next| Bound::Excluded(&next[..])).chain([Bound::Unbounded]);
+    places.iter().map(|from| Bound::Included(&from[..])).zip(ends).collect()
+}
+
+/// The places, and more of them behind those at which many rows would be read.
+fn more_places<E>(places: &[Vec<u8>], quotas: &[usize], end: &EndOf<'_, E>) -> Result<Vec<Vec<u8>>, E> {
+    let mut all = Vec::new();
+    for ((first, part), quota) in places.iter().zip(parts_from(places)).zip(quotas) {
+        all.push(first.clone());
+        let more = (quota / RUN_ROWS).min(MORE_PLACES_MAX);
+        if more > 1
+            && let Some(last) = end(part.0, part.1, Direction::Reverse)?
+        {
+            for n in 1..more as u64 {
+                all.push(place(first, &last, n, end)?);
+            }
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
 }
 
 /// How many of the wanted rows are read in each part of a table: as many as it has of the table's rows, so that each row stands for as
@@ -704,13 +800,82 @@ mod tests {
         assert!((9_990.0..=10_000.0).contains(&both), "{both}");
         // All rows, read as one run, are counted exactly.
         let all: Vec<Vec<u8>> = rows.iter().map(|r| r[..4].to_vec()).collect();
-        assert_eq!((distinct_in_order(&all, &[0], 10_000.0), distinct_among(&all, 10_000.0)), (500.0, 500.0));
+        let all = (distinct_in_order(&all, &[0], 10_000.0), distinct_in_runs(&groups(&all), &[0], 10_000.0));
+        assert_eq!(all, (500.0, 500.0));
+    }
+
+    /// 256 runs of 8 rows out of 400,000, and the numbers that these have.
+    fn short_runs(number: impl Fn(usize) -> usize) -> f64 {
+        let runs: Vec<usize> = (0..256).map(|n| n * 8).collect();
+        let rows = (0..256).flat_map(|n| (0..8).map(move |i| n * 1_562 + i));
+        let rows: Vec<Vec<u8>> = rows.map(|row| number(row).to_be_bytes().to_vec()).collect();
+        distinct_in_runs(&groups(&rows), &runs, 400_000.0)
+    }
+
+    #[test]
+    fn values_that_neighbours_share_tell_of_more() {
+        let mixed = |n: usize| {
+            let mut hasher = DefaultHasher::new();
+            n.hash(&mut hasher);
+            hasher.finish() as usize
+        };
+        let about = |found: f64, all: f64| (all * 0.5..all * 2.0).contains(&found);
+        // Four rows an order, 160 a day, and a day up to a month later; each of 256 runs is of a day or two.
+        let orders = short_runs(|row| row / 4);
+        assert!(about(orders, 100_000.0), "{orders}");
+        let days = short_runs(|row| row / 160);
+        assert!(about(days, 2_500.0), "{days}");
+        let delivered = short_runs(|row| row / 160 + mixed(row) % 30);
+        assert!(about(delivered, 2_530.0), "{delivered}");
+        // Values that are anywhere, few and many.
+        let parts = short_runs(|row| mixed(row) % 20_000);
+        assert!(about(parts, 20_000.0), "{parts}");
+        assert_eq!((short_runs(|row| mixed(row) % 3), short_runs(|_| 7)), (3.0, 1.0));
+        // Each row has its own.
+        assert!((short_runs(|row| row) - 400_000.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn there_are_no_more_whole_numbers_than_between_the_ends() {
+        let of = |values: Vec<Value>| {
+            ColumnStatistics::of_sample(values, &[0, 500, 1000], 100_000.0, Collation::default()).distinct
+        };
+        let years = |n: i64| 1900 + n * 200 / 1499;
+        assert!((201.0..203.0).contains(&of((0..1500).map(|n| Value::Int(years(n))).collect())));
+        assert!((201.0..203.0).contains(&of((0..1500).map(|n| Value::Date(years(n) as i32)).collect())));
+        assert!(of((0..1500).map(|n| Value::Float(n as f64 / 10.0)).collect()) > 50_000.0);
+        // Of no value, and of none that was read, one is taken to be there.
+        assert_eq!((of(vec![Value::Null; 1500]), of(Vec::new())), (1.0, 1.0));
+    }
+
+    #[test]
+    fn more_places_are_looked_at_where_there_are_more_rows() {
+        let keys: std::collections::BTreeSet<Vec<u8>> =
+            (0..5_000u32).map(|n| n.to_be_bytes().to_vec()).collect();
+        let end = |from: Bound<&[u8]>, to: Bound<&[u8]>, direction| -> Result<_, ()> {
+            let mut range = keys.range::<[u8], _>((from, to));
+            let found = if direction == Direction::Forward { range.next() } else { range.next_back() };
+            Ok(found.cloned())
+        };
+        let places = [0u32, 10, 20, 4_000].map(|n| n.to_be_bytes().to_vec());
+        let more = more_places(&places, &[2, 15, 320, 80], &end).unwrap();
+        assert!(places.iter().all(|place| more.contains(place)) && more.is_sorted());
+        let within = |low: u32, high: u32| {
+            more.iter()
+                .filter(|key| (low.to_be_bytes().to_vec()..high.to_be_bytes().to_vec()).contains(key))
+                .count()
+        };
+        assert_eq!((within(0, 10), within(10, 20)), (1, 1));
+        assert!((36..=42).contains(&within(20, 4_000)), "{}", within(20, 4_000));
+        assert!((8..=10).contains(&within(4_000, 5_000)), "{}", within(4_000, 5_000));
+        let late = more.iter().filter(|key| key[..] >= 2_000u32.to_be_bytes()[..]).count();
+        assert!((20..=45).contains(&late), "{late} places are in the later half");
     }
 
     #[test]
     fn a_frequent_value_is_told_from_a_rare_one() {
         let values: Vec<Value> = (0..2000).map(|n| Value::Int(if n < 1900 { 1 } else { n })).collect();
-        let column = ColumnStatistics::of_sample(values, 20_000.0, Collation::default());
+        let column = ColumnStatistics::of_sample(values, &[0], 20_000.0, Collation::default());
         let of = |n| column.fraction_equal(&Value::Int(n)).unwrap();
         assert!((0.94..0.96).contains(&of(1)), "{}", of(1));
         assert!(of(1950) < 0.001 && of(7) < 0.001 && of(7) > 0.0, "{} {}", of(1950), of(7));
@@ -722,6 +887,7 @@ mod tests {
         let values = |all: Vec<i64>| {
             ColumnStatistics::of_sample(
                 all.into_iter().map(Value::Int).collect(),
+                &[0],
                 100_000.0,
                 Collation::default(),
             )
@@ -736,14 +902,14 @@ mod tests {
         let below = |n| half.fraction_below(&Value::Int(n)).unwrap();
         assert!((below(600) - 0.5).abs() < 0.02 && below(601) == 1.0, "{} {}", below(600), below(601));
         let texts = ["a", "b", "c"].map(Value::str).to_vec();
-        let texts = ColumnStatistics::of_sample(texts, 3.0, Collation::default());
+        let texts = ColumnStatistics::of_sample(texts, &[0], 3.0, Collation::default());
         assert_eq!(texts.fraction_below(&Value::str("zz")), Some(1.0));
     }
 
     #[test]
     fn steps_account_for_every_row() {
         let values: Vec<Value> = (0..1000).map(|n| Value::Int(if n < 300 { 7 } else { n })).collect();
-        let column = ColumnStatistics::of_sample(values, 2000.0, Collation::default());
+        let column = ColumnStatistics::of_sample(values, &[0], 2000.0, Collation::default());
         assert!(column.steps.len() <= BUCKETS + 1);
         let total: f64 = column.steps.iter().map(|s| s.equal_rows + s.range_rows).sum();
         assert!((total - 2000.0).abs() < 1e-6, "{total}");
@@ -751,7 +917,7 @@ mod tests {
         assert_eq!((first.high.as_int(), first.equal_rows, first.range_rows), (Some(7), 600.0, 0.0));
         let rest = &column.steps[1..];
         assert!(rest.iter().all(|s| s.range_rows == 2.0 * s.range_distinct && s.equal_rows == 2.0));
-        let one = ColumnStatistics::of_sample(vec![Value::Int(3)], 1.0, Collation::default());
+        let one = ColumnStatistics::of_sample(vec![Value::Int(3)], &[0], 1.0, Collation::default());
         assert_eq!(one.steps.len(), 1);
     }
 }

@@ -19,7 +19,7 @@ use super::{Planner, SortOrder};
 use crate::bind::rel::{Get, JoinKind, JoinMethod, Rel, SlotSet};
 use crate::errors::{self, Result};
 use crate::exec::node::{Node, Op};
-use crate::expr::{Expr, Slot};
+use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -471,6 +471,23 @@ impl ClusterPlanner<'_, '_, '_> {
         }
     }
 
+    /// See [`Planner::reach`]: of equalities with the key of a table that has conditions of its own.
+    fn reach(&self, pairs: &[usize]) -> f64 {
+        let of_key = |key: Option<Slot>, other: Option<Slot>| {
+            let (key, other) = (key?, other?);
+            let is_of =
+                |leaf: &&Leaf| matches!(&leaf.source, Source::Table(get, _) if get.column_of(key).is_some());
+            let leaf = self.leaves.iter().find(is_of)?;
+            self.planner.reach(key, other, leaf.rows)
+        };
+        let of_pair = |i: &usize| {
+            let ExprKind::Compare(CmpOp::Eq, l, r) = &self.conjuncts[*i].kind else { return None };
+            let (l, r) = (l.as_slot(), r.as_slot());
+            of_key(l, r).or_else(|| of_key(r, l))
+        };
+        pairs.iter().filter_map(of_pair).fold(1.0, f64::max)
+    }
+
     fn join(&mut self, outer: &Partial, j: usize, pairs: &[usize]) -> Result<Partial> {
         self.join_by(outer, j, pairs, None)
     }
@@ -485,6 +502,7 @@ impl ClusterPlanner<'_, '_, '_> {
     ) -> Result<Partial> {
         self.planner.step()?;
         let selectivity = self.planner.selectivity_of(pairs.iter().map(|i| &self.conjuncts[*i]), None);
+        let selectivity = selectivity * self.reach(pairs);
         let leaf = &self.leaves[j];
         let rows = (outer.rows * leaf.rows * selectivity).max(0.01);
         let directed = match told {
