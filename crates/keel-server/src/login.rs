@@ -154,8 +154,7 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
         wire.close(&mut &link.socket);
         return Err(Refused::Told);
     }
-    // Which of several conversations a state belongs to cannot be told.
-    let asked = login.features.iter().find(|f| f.id == features::id::SESSION_RECOVERY && !several);
+    let asked = login.features.iter().find(|f| f.id == features::id::SESSION_RECOVERY);
     let lost = asked.map(|f| Recovery::decode(&f.data)).transpose()?;
     let context = shared.backend.context(way.group(shared, &login), &login.database);
     let session = authenticate(shared, &login, link, peer, encrypted, context);

@@ -211,12 +211,18 @@ impl ResultSink for TdsSink<'_> {
         }
     }
 
+    fn reshaped(&mut self) {
+        self.columns_known = false;
+    }
+
     fn origins(&mut self, table: &[SmolStr], columns: &[ColumnOrigin]) {
         if self.muted() || self.columns_known {
             return;
         }
         let out = self.outbox.payload();
-        misc::put_tables(out, &[table.iter().map(SmolStr::to_string).collect()], self.speaker.dialect);
+        if !table.is_empty() {
+            misc::put_tables(out, &[table.iter().map(SmolStr::to_string).collect()], self.speaker.dialect);
+        }
         let info = |(i, (origin, sent)): (usize, (&ColumnOrigin, &Column))| misc::ColumnInfo {
             // The number is a byte and wraps; readers go by the order.
             column: (i + 1) as u8,

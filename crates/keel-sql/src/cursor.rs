@@ -109,6 +109,8 @@ pub struct ApiState {
     pub auto_close: bool,
     /// The rows last fetched.
     pub window: Window,
+    /// How some of its columns come was changed since they were last told to the client.
+    pub reshaped: bool,
 }
 
 /// A compiled query of a cursor.

@@ -106,6 +106,9 @@ pub const PARAMETER_COLUMNS: [Column; 24] = [
     ("suggested_tds_length", SqlType::Int),
 ];
 
+/// Errors of texts whose results only their execution can tell.
+const UNDESCRIBED: std::ops::RangeInclusive<i32> = 11_500..=11_549;
+
 /// A result set that a text would give.
 #[derive(Debug, Default)]
 struct ResultSet {
@@ -114,12 +117,29 @@ struct ResultSet {
     order: Vec<(Option<usize>, bool)>,
 }
 
-/// The rows that describe a text's first result set; none when it gives none. `browse` fills in where columns come from.
+/// The rows that describe a text's first result set; none when it gives none. `browse` fills in where columns come from. Parameters that nobody
+/// has declared have no type: drivers ask before they know one.
 pub fn first_result_set(info: &Info, sql: &str, declarations: &str, browse: bool) -> Result<Vec<Vec<Value>>> {
+    const UNDECLARED: i32 = 137;
     let parameters = parameters(declarations)?;
-    let program = lower(info, sql, &parameters)?;
-    let set = first_of(info, &program, 0)?.unwrap_or_default();
-    Ok(result_rows(info, &set, browse))
+    let first = |program: &Arc<Program>| first_of(info, program, 0);
+    let set = match lower(info, sql, &parameters).and_then(|program| first(&program)) {
+        Err(e) if e.number == UNDECLARED => first(&with_undeclared(info, sql, parameters)?.0)?,
+        told => told?,
+    };
+    Ok(result_rows(info, &set.unwrap_or_default(), browse))
+}
+
+/// The columns of a text's first result set as a client is told of them: none when it gives none, or when only its execution can tell. What is
+/// wrong with a text of several statements may be different by the time it runs, and is no error.
+pub fn first_columns(info: &Info, sql: &str, declarations: &str) -> Result<Vec<crate::sink::ColumnMeta>> {
+    let program = lower(info, sql, &parameters(declarations)?)?;
+    let single = program.code.len() <= 2;
+    match first_of(info, &program, 0) {
+        Ok(set) => Ok(set.unwrap_or_default().columns.iter().map(crate::run::column_meta).collect()),
+        Err(e) if single && !UNDESCRIBED.contains(&e.number) => Err(e),
+        Err(_) => Ok(Vec::new()),
+    }
 }
 
 /// The rows that describe the first result set of a procedure or trigger.
@@ -394,7 +414,20 @@ struct Undeclared {
 
 /// The rows that describe the parameters a text uses without declaring them.
 pub fn undeclared_parameters(info: &Info, sql: &str, declarations: &str) -> Result<Vec<Vec<Value>>> {
-    let declared = parameters(declarations)?;
+    let (program, mut wanted) = with_undeclared(info, sql, parameters(declarations)?)?;
+    for instruction in &program.code {
+        deduce(info, &program, instruction, &mut wanted)?;
+    }
+    let row = |(i, p): (usize, &Undeclared)| parameter_row(i, p);
+    wanted.iter().enumerate().map(row).collect()
+}
+
+/// The program of a text in which the variables that nobody has declared have no type, and these variables.
+fn with_undeclared(
+    info: &Info,
+    sql: &str,
+    declared: Vec<ast::Parameter>,
+) -> Result<(Arc<Program>, Vec<Undeclared>)> {
     let names = undeclared_names(info, sql, &declared)?;
     let mut all = declared;
     for name in &names {
@@ -408,11 +441,7 @@ pub fn undeclared_parameters(info: &Info, sql: &str, declarations: &str) -> Resu
         known.variables[slot as usize].ty = SqlType::Null;
         wanted.push(Undeclared { name, slot, ty: None, output: false, formal: None });
     }
-    for instruction in &program.code {
-        deduce(info, &program, instruction, &mut wanted)?;
-    }
-    let row = |(i, p): (usize, &Undeclared)| parameter_row(i, p);
-    wanted.iter().enumerate().map(row).collect()
+    Ok((program, wanted))
 }
 
 /// Names in the order of the text. A name that stands twice is refused, as its types might differ.

@@ -216,6 +216,8 @@ errors! {
     parameter_twice(parameter) = 8143, 16, 1, "Parameter '{parameter}' was supplied multiple times.";
     /// Unknown prepared handle.
     no_prepared(handle) = 8179, 16, 2, "Could not find prepared statement with handle {handle}.";
+    /// Behind what is wrong with a text.
+    not_prepared() = 8180, 16, 1, "Statement(s) could not be prepared.";
     /// Documents for OPENXML take too much.
     no_memory_for_xml() = 6624, 16, 1, "XML document could not be created because server memory is low. Use sp_xml_removedocument to release XML documents.";
     /// Unknown handle of a document for OPENXML.
@@ -488,6 +490,8 @@ errors! {
     type_exists(name) = 219, 16, 1, "The type '{name}' already exists, or you do not have permission to create it.";
     /// Unknown type of a column, parameter or variable.
     no_type(number, name) = 2715, 16, 6, "Column, parameter, or variable #{number}: Cannot find data type {name}.";
+    /// A decimal column's scale.
+    column_scale(scale, column, precision) = 183, 15, 1, "The scale ({scale}) for column '{column}' must be within the range 0 to {precision}.";
     /// Statement not allowed in a transaction.
     not_in_transaction(statement) = 226, 16, 6, "{statement} statement not allowed within multi-statement transaction.";
     /// ALTER DATABASE in a transaction.
@@ -864,6 +868,15 @@ pub fn statement_terminated(line: u32, procedure: Option<&str>) -> E {
 pub fn side_effect(what: impl std::fmt::Display, state: u8) -> E {
     let text = format!("Invalid use of a side-effecting operator '{what}' within a function.");
     SqlError::new(443, 16, state, text)
+}
+
+/// An error about a type (2716, 2750) that says of which column, parameter or variable it is, from 1.
+#[must_use]
+pub fn numbered(mut e: E, number: impl std::fmt::Display) -> E {
+    if matches!(e.number, 2716 | 2750) {
+        e.message = e.message.replacen("#1:", &format!("#{number}:"), 1);
+    }
+    e
 }
 
 /// Sets line and procedure where they are not yet known.

@@ -168,8 +168,10 @@ pub struct SinkClosed;
 pub trait ResultSink {
     /// A result set begins.
     fn columns(&mut self, columns: &[ColumnMeta]);
-    /// The result set is a cursor's over this table (schema and name), with a line for every column; comes between
-    /// `columns` and the first row.
+    /// The result set that begins next has columns which the client cannot know, even if it said that it does.
+    fn reshaped(&mut self) {}
+    /// The result set is a cursor's over this table (schema and name; nothing when its rows are of no single table), with a line for every
+    /// column; comes between `columns` and the first row.
     fn origins(&mut self, table: &[SmolStr], columns: &[ColumnOrigin]) {
         let _ = (table, columns);
     }

@@ -246,7 +246,11 @@ pub fn unsupported_style(style: i32, from: SqlType, to: SqlType) -> Box<SqlError
 /// 529: not even `CAST` converts between these types.
 #[must_use]
 pub fn cast_not_allowed(from: SqlType, to: SqlType) -> Box<SqlError> {
-    let text = format!("Explicit conversion from data type {} to {} is not allowed.", from.name(), to.name());
+    let text = format!(
+        "Explicit conversion from data type {} to {} is not allowed.",
+        from.operand_name(),
+        to.operand_name()
+    );
     SqlError::new(529, 16, 2, text)
 }
 
@@ -255,8 +259,8 @@ pub fn cast_not_allowed(from: SqlType, to: SqlType) -> Box<SqlError> {
 pub fn implicit_not_allowed(from: SqlType, to: SqlType) -> Box<SqlError> {
     let text = format!(
         "Implicit conversion from data type {} to {} is not allowed. Use the CONVERT function to run this query.",
-        from.name(),
-        to.name()
+        from.operand_name(),
+        to.operand_name()
     );
     SqlError::new(257, 16, 3, text)
 }
@@ -327,7 +331,7 @@ pub fn negative_length(function: &str) -> Box<SqlError> {
 pub fn bad_argument_type(ty: SqlType, argument: usize, function: &str) -> Box<SqlError> {
     let text = format!(
         "Argument data type {} is invalid for argument {argument} of {function} function.",
-        if ty == SqlType::Null { "NULL" } else { ty.name() }
+        if ty == SqlType::Null { "NULL".to_owned() } else { ty.operand_name() }
     );
     SqlError::new(8116, 16, 1, text)
 }

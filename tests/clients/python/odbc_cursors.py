@@ -31,10 +31,10 @@ class Connection:
         )
         self.must(self.odbc.SQLDriverConnect(self.dbc, None, text.encode(), -3, None, 0, None, 0), DBC, self.dbc)
 
-    def message(self, kind, handle):
+    def message(self, kind, handle, number=1):
         state, text = create_string_buffer(6), create_string_buffer(1000)
         native, length = c_int(), c_short()
-        self.odbc.SQLGetDiagRec(kind, handle, 1, state, byref(native), text, 1000, byref(length))
+        self.odbc.SQLGetDiagRec(kind, handle, number, state, byref(native), text, 1000, byref(length))
         return state.value.decode(), native.value, text.value.decode()
 
     def must(self, result, kind, handle):
@@ -76,14 +76,34 @@ class Statement:
 
     def execute(self, sql):
         self.must(self.odbc.SQLExecDirect(self.handle, c_char_p(sql.encode()), -3))
-        columns = c_short()
-        self.odbc.SQLNumResultCols(self.handle, byref(columns))
-        if columns.value == 0:
+        columns = self.columns()
+        if columns == 0:
             return self
         self.must(self.odbc.SQLBindCol(self.handle, 1, C_LONG, self.ids, 4, self.id_lengths))
-        if columns.value > 1:
+        if columns > 1:
             self.must(self.odbc.SQLBindCol(self.handle, 2, C_CHAR, self.names, 31, self.name_lengths))
         return self
+
+    def columns(self):
+        columns = c_short()
+        self.must(self.odbc.SQLNumResultCols(self.handle, byref(columns)))
+        return columns.value
+
+    def values(self, sql):
+        """All rows of a query, every value asked for as text by itself."""
+        self.must(self.odbc.SQLExecDirect(self.handle, c_char_p(sql.encode()), -3))
+        rows, columns = [], self.columns()
+        while self.must_or_end(self.odbc.SQLFetchScroll(self.handle, NEXT, c_long(0))):
+            rows.append([self.value(i + 1) for i in range(columns)])
+        return rows
+
+    def must_or_end(self, result):
+        return result != NO_DATA and self.must(result) in (0, 1)
+
+    def value(self, column):
+        text, length = create_string_buffer(4000), c_long()
+        self.must(self.odbc.SQLGetData(self.handle, c_ushort(column), C_CHAR, text, 4000, byref(length)))
+        return None if length.value < 0 else text.value.decode()
 
     def fetch(self, orientation=NEXT, offset=0):
         result = self.odbc.SQLFetchScroll(self.handle, orientation, c_long(offset))
@@ -172,3 +192,43 @@ def cursors_change():
     seen = c.statement(size=20).execute("SELECT id, name FROM change_odbc ORDER BY id")
     equal(seen.fetch(), [1, 2, 4, 5, 6, 77])
     equal([seen.text(i) for i in (0, 1, 5)], ["theirs", "two", "added"])
+
+
+@check
+def cursors_over_large_values():
+    """Of columns that are not bound the driver asks for text pointers, and for each value when it is read."""
+    c = Connection()
+    c.statement().execute("DROP TABLE IF EXISTS large_odbc")
+    c.statement().execute(
+        "CREATE TABLE large_odbc (id int NOT NULL PRIMARY KEY, a varchar(max), b nvarchar(max), c text, d varbinary(max), e xml, "
+        "f ntext, g image)"
+    )
+    c.statement().execute(
+        "INSERT large_odbc VALUES (1, 'one', N'uno', 'old', 0x0102, '<a/>', N'alt', 0x03), "
+        "(2, NULL, NULL, NULL, NULL, NULL, NULL, NULL), "
+        "(3, REPLICATE('x', 900), REPLICATE(N'y', 900), REPLICATE('z', 900), 0x04, '<b/>', N'', 0x05)"
+    )
+    wanted = [
+        ["1", "one", "uno", "old", "0102", "<a/>", "alt", "03"],
+        ["2"] + [None] * 7,
+        ["3", "x" * 900, "y" * 900, "z" * 900, "04", "<b/>", "", "05"],
+    ]
+    for kind in [FORWARD_ONLY, STATIC, KEYSET, DYNAMIC]:
+        equal(c.statement(cursor=kind).values("SELECT * FROM large_odbc ORDER BY id"), wanted)
+
+
+@check
+def prepared_statements_tell_their_columns():
+    c = Connection()
+    table(c, "prepared_odbc", 3)
+    s = c.statement()
+    s.must(s.odbc.SQLPrepare(s.handle, b"SELECT id, name FROM prepared_odbc WHERE id > ?", -3))
+    equal(s.columns(), 2)
+    name, length, kind, size = create_string_buffer(50), c_short(), c_short(), c_ulong()
+    described = s.odbc.SQLDescribeCol(s.handle, 2, name, 50, byref(length), byref(kind), byref(size), None, None)
+    equal((described, name.value, kind.value, size.value), (0, b"name", 12, 30))
+    s.close()
+    s = c.statement()
+    s.must(s.odbc.SQLPrepare(s.handle, b"SELECT nosuch FROM prepared_odbc", -3))
+    equal(s.odbc.SQLExecute(s.handle), -1)
+    equal([c.message(STMT, s.handle, n)[1] for n in (1, 2)], [207, 8180])

@@ -64,15 +64,17 @@ def lost_connections_are_recovered():
         # The driver looks only at connections that have been idle for some milliseconds.
         other.execute("WAITFOR DELAY '00:00:00.100'")
 
-    c = connect()
-    c.execute("USE tempdb; SET LOCK_TIMEOUT 1234; SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; SET DATEFIRST 3")
-    lose(c)
-    equal(tuple(c.execute("SELECT DB_NAME(), @@LOCK_TIMEOUT, @@DATEFIRST").fetchone()), ("tempdb", 1234, 3))
-    c.execute("SET LOCK_TIMEOUT 4321")
-    lose(c)
-    equal(tuple(c.execute("SELECT DB_NAME(), @@LOCK_TIMEOUT, @@DATEFIRST").fetchone()), ("tempdb", 4321, 3))
-    for sql in ["CREATE TABLE #t (a int)", "BEGIN TRANSACTION", "EXEC sp_set_session_context 'k', 1"]:
-        c = connect()
+    # One result at a time, and several.
+    for several in ["no", "yes"]:
+        c = connect(MARS_Connection=several)
+        c.execute("USE tempdb; SET LOCK_TIMEOUT 1234; SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; SET DATEFIRST 3")
+        lose(c)
+        equal(tuple(c.execute("SELECT DB_NAME(), @@LOCK_TIMEOUT, @@DATEFIRST").fetchone()), ("tempdb", 1234, 3))
+        c.execute("SET LOCK_TIMEOUT 4321")
+        lose(c)
+        equal(tuple(c.execute("SELECT DB_NAME(), @@LOCK_TIMEOUT, @@DATEFIRST").fetchone()), ("tempdb", 4321, 3))
+    for i, sql in enumerate(["CREATE TABLE #t (a int)", "BEGIN TRANSACTION", "EXEC sp_set_session_context 'k', 1"] * 2):
+        c = connect(MARS_Connection="no" if i < 3 else "yes")
         c.execute(sql)
         lose(c)
         try:

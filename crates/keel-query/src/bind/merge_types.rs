@@ -166,8 +166,8 @@ pub fn assign_to(e: Expr, ty: SqlType) -> Result<Expr> {
                 3,
                 format!(
                     "Implicit conversion from data type {} to {} is not allowed. Use the CONVERT function to run this query.",
-                    e.ty.name(),
-                    ty.name()
+                    e.ty.operand_name(),
+                    ty.operand_name()
                 ),
             ));
         }

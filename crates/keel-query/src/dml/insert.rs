@@ -142,14 +142,14 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
                 // The only row is one with the defaults of columns that are not named.
                 bound.push(if rows.len() == 1 { one(binder)? } else { binder.in_row(one)? });
             }
+            let alone = with_defaults(&table, &columns, rows);
             let columns: Vec<usize> =
                 columns.into_iter().filter(|i| table.period_part(*i).is_none()).collect();
             if let [_] = bound.as_slice() {
                 let row = bound.remove(0);
                 return build(binder, target, &columns, row, Rel::One, insert, false);
             }
-            let width = columns.len();
-            let BoundQuery { rel, columns: out } = typed_values(binder, &target, &columns, bound, width)?;
+            let BoundQuery { rel, columns: out } = typed_values(binder, &target, &columns, bound, &alone)?;
             let exprs = out.iter().map(|c| binder.read(c.slot)).collect();
             build(binder, target, &columns, exprs, rel, insert, true)
         }
@@ -234,22 +234,21 @@ fn values_row(
     Ok(bound)
 }
 
-/// Several rows as a table. Each column takes the common type of its values, as a VALUES table does; where they have
-/// none, or no type at all, each value is converted to the target column by itself.
+/// Several rows as a table. Each column takes the common type of its values, as those of UNION ALL do, before it is converted to the target's:
+/// `(10), ('x')` is an error for a column of strings too. Values that have no type, and those beside a DEFAULT, are converted to the
+/// target column by themselves.
 fn typed_values(
     binder: &mut Binder<'_>,
     target: &Target,
     columns: &[usize],
     mut rows: Vec<Vec<Expr>>,
-    width: usize,
+    alone: &[bool],
 ) -> Result<BoundQuery> {
+    let width = columns.len();
     for i in 0..width {
-        let first = rows[0][i].ty;
+        let ty = target.table.columns[columns[i]].ty;
         let untyped = rows.iter().all(|r| r[i].ty == SqlType::Null);
-        let encrypted = target.table.columns[columns[i]].ty.is_encrypted();
-        if untyped || encrypted || rows.iter().any(|r| r[i].ty != first && r[i].ty.family() != first.family())
-        {
-            let ty = target.table.columns[columns[i]].ty;
+        if untyped || alone[i] || ty.is_encrypted() {
             for row in &mut rows {
                 let e = std::mem::replace(&mut row[i], Expr::null());
                 let same = e.ty.is_string() && ty.is_string();
@@ -258,6 +257,12 @@ fn typed_values(
         }
     }
     binder.values_of(rows, width)
+}
+
+/// For each column that gets values from the statement whether DEFAULT is among them.
+fn with_defaults(table: &TableDef, columns: &[usize], rows: &[Vec<ast::Expr>]) -> Vec<bool> {
+    let given = columns.iter().enumerate().filter(|(_, column)| table.period_part(**column).is_none());
+    given.map(|(i, _)| rows.iter().any(|row| matches!(row[i].kind, ast::ExprKind::Default))).collect()
 }
 
 #[allow(clippy::too_many_arguments, reason = "the parts of one statement")]

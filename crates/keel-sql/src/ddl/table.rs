@@ -57,6 +57,22 @@ pub(super) struct TableBuilder<'a> {
     creating: bool,
 }
 
+/// What is wrong with a column's type, said of the column: which one it is, and of decimals what their scale may be.
+fn of_column(
+    e: Box<keel_types::SqlError>,
+    number: i32,
+    name: &str,
+    ty: &ast::TypeName,
+) -> Box<keel_types::SqlError> {
+    match (e.number, ty.args.as_slice()) {
+        (2715, _) => errors::no_type(number, &ty.name),
+        (192, [ast::TypeArg::Number(precision), ast::TypeArg::Number(scale)]) => {
+            errors::column_scale(scale, name, precision)
+        }
+        _ => errors::numbered(e, number),
+    }
+}
+
 impl<'a> TableBuilder<'a> {
     pub(super) fn new(
         scope: &'a Scope<'a>,
@@ -178,10 +194,7 @@ impl<'a> TableBuilder<'a> {
         };
         match &c.kind {
             ast::ColumnKind::Typed(ty) => {
-                def.ty = self
-                    .scope
-                    .scalar(ty)
-                    .map_err(|e| if e.number == 2715 { errors::no_type(column_id, &ty.name) } else { e })?;
+                def.ty = self.scope.scalar(ty).map_err(|e| of_column(e, column_id, &def.name, ty))?;
                 self.own_collection(&def, ty)?;
                 def.collation =
                     super::collate::column_collation(c.collation.as_ref(), def.ty, self.collation)?;

@@ -106,6 +106,49 @@ where (@table_name is null or (@fUsePattern = 1 and TABLE_NAME like @table_name 
     and (@column_name is null or (@fUsePattern = 1 and COLUMN_NAME like @column_name escape '\') or COLUMN_NAME = @column_name)
 order by 1, 2, 3, 17
 GO
+create procedure sys.sp_table_type_columns_100 @table_name nvarchar(384) = null, @table_owner nvarchar(384) = null,
+    @table_qualifier sysname = null, @column_name nvarchar(384) = null, @ODBCVer int = 2, @fUsePattern bit = 1
+as
+select convert(sysname, db_name()) as TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, COLUMN_NAME,
+    convert(smallint, case when @ODBCVer >= 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE,
+    TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
+    CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, convert(smallint, 0) as SS_IS_SPARSE,
+    convert(smallint, 0) as SS_IS_COLUMN_SET, SS_IS_COMPUTED, SS_IS_IDENTITY,
+    convert(sysname, null) as SS_UDT_CATALOG_NAME, convert(sysname, null) as SS_UDT_SCHEMA_NAME,
+    convert(nvarchar(4000), null) as SS_UDT_ASSEMBLY_TYPE_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_CATALOG_NAME,
+    convert(sysname, null) as SS_XML_SCHEMACOLLECTION_SCHEMA_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_NAME,
+    SS_DATA_TYPE
+from sys.spt_table_type_columns_odbc_view
+where (@table_name is null or (@fUsePattern = 1 and TABLE_NAME like @table_name escape '\') or TABLE_NAME = @table_name)
+    and (@table_owner is null or (@fUsePattern = 1 and TABLE_OWNER like @table_owner escape '\') or TABLE_OWNER = @table_owner)
+    and (@column_name is null or (@fUsePattern = 1 and COLUMN_NAME like @column_name escape '\') or COLUMN_NAME = @column_name)
+order by 1, 2, 3, 17
+GO
+create procedure sys.sp_table_type_pkeys @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null
+as
+select convert(sysname, db_name()) as TABLE_QUALIFIER, convert(sysname, schema_name(t.schema_id)) as TABLE_OWNER,
+    convert(sysname, t.name) as TABLE_NAME, convert(sysname, c.name) as COLUMN_NAME,
+    convert(smallint, k.key_ordinal) as KEY_SEQ, convert(sysname, i.name) as PK_NAME
+from sys.table_types t
+join sys.indexes i on i.object_id = t.type_table_object_id and i.is_primary_key = 1
+join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id and k.key_ordinal > 0
+join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id
+where t.name = @table_name and (@table_owner is null or schema_name(t.schema_id) = @table_owner)
+order by 1, 2, 3, 5
+GO
+create procedure sys.sp_table_types @table_name nvarchar(384) = null, @table_owner nvarchar(384) = null,
+    @table_qualifier sysname = null, @table_type varchar(100) = null, @fUsePattern bit = 1
+as
+select convert(sysname, db_name()) as TABLE_QUALIFIER, convert(sysname, schema_name(t.schema_id)) as TABLE_OWNER,
+    convert(sysname, t.name) as TABLE_NAME, convert(varchar(32), 'TABLE TYPE') as TABLE_TYPE, convert(varchar(254), null) as REMARKS
+from sys.table_types t
+where (@table_name is null or (@fUsePattern = 1 and t.name like @table_name escape '\') or t.name = @table_name)
+    and (@table_owner is null or (@fUsePattern = 1 and schema_name(t.schema_id) like @table_owner escape '\')
+        or schema_name(t.schema_id) = @table_owner)
+    and (@table_qualifier is null or @table_qualifier = db_name())
+    and (@table_type is null or @table_type = 'TABLE TYPE' or charindex('''TABLE TYPE''', @table_type) > 0)
+order by 4, 1, 2, 3
+GO
 create procedure sys.sp_columns_managed @Catalog nvarchar(128) = null, @Owner nvarchar(128) = null, @Table nvarchar(128) = null,
     @Column nvarchar(128) = null, @SchemaType int = 0
 as

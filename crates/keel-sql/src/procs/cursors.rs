@@ -91,7 +91,7 @@ pub(super) fn sp_cursorprepare(runner: &mut Runner<'_>, args: &[Argument]) -> Ou
     needs("sp_cursorprepare", args, 4)?;
     let (handle, text, declarations) = prepare(runner, args, 1)?;
     if number(args, "options", 3).unwrap_or(0) & RETURN_METADATA != 0 {
-        runner.describe_query(&text, &declarations)?;
+        runner.describe_text(&text, &declarations)?;
     }
     let (scroll, concurrency, _) = options(args, 4);
     let all = [(0, handle.into()), (4, scroll.into()), (5, concurrency.into())];
@@ -172,8 +172,12 @@ pub(super) fn sp_cursoroption(runner: &mut Runner<'_>, args: &[Argument]) -> Out
     let mut cursors = runner.info.cursors.borrow_mut();
     let told = |value: i64| Ok(Returned { outputs: outputs(args, &[(2, value)]), ..Returned::default() });
     match code {
-        // Which columns come as text pointers: they all come as they are.
-        0x01 | 0x03 => ok(),
+        // Which columns come as text pointers: they all come as they are, but clients that say which want to be told of the columns again.
+        0x01 | 0x03 => {
+            let api = cursors.get_mut(id).and_then(|c| c.api.as_mut());
+            api.expect("a cursor of the API").reshaped = true;
+            ok()
+        }
         0x02 => {
             let name = crate::catalog::fold(&string(args, "value", 2).unwrap_or_default());
             cursors.rename(id, name)?;

@@ -2,8 +2,8 @@
 
 use super::{Outcome, execute, number, ok, output, string};
 use crate::errors;
-use crate::run::{Argument, Runner, call_by_name};
-use keel_types::{SqlType, Value};
+use crate::run::{Argument, Halt, Runner, call_by_name};
+use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
 
 /// 201 unless the parameters without defaults were given.
@@ -14,23 +14,38 @@ fn needs(args: &[Argument], procedure: &str, parameters: &[&str]) -> keel_types:
     }
 }
 
+/// What is wrong with a text is told, and behind it that it could not be prepared.
+fn not_prepared(runner: &mut Runner<'_>, wrong: &[Box<SqlError>]) -> Halt {
+    wrong.iter().for_each(|e| runner.report(e));
+    errors::not_prepared().into()
+}
+
 fn prepare(
     runner: &mut Runner<'_>,
     procedure: &str,
     args: &[Argument],
-) -> std::result::Result<(i32, Arc<str>, Arc<str>), crate::run::Halt> {
+) -> std::result::Result<(i32, Arc<str>, Arc<str>), Halt> {
     needs(args, procedure, &["@handle", "@params", "@stmt"])?;
     let declarations: Arc<str> = string(args, "params", 1).unwrap_or_default().into();
     let text: Arc<str> = string(args, "stmt", 2).unwrap_or_default().into();
-    // Errors in the text are found now.
-    runner.batch_program(&text, &declarations, &[], true)?;
+    if let Err(e) = runner.batch_program(&text, &declarations, &[], true) {
+        return Err(not_prepared(runner, &[errors::located(e, 1, None)]));
+    }
     let handle = runner.info.prepared.borrow_mut().add(Arc::clone(&text), Arc::clone(&declarations));
     Ok((handle, text, declarations))
 }
 
-/// `sp_prepare @handle OUTPUT, @params, @stmt, @options`
+/// `sp_prepare @handle OUTPUT, @params, @stmt, @options`; with option 1 (RETURN_METADATA) the columns of the first result set come
+/// as a result set without rows, if they can be told.
 pub(super) fn sp_prepare(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    let (handle, _, _) = prepare(runner, "sp_prepare", args)?;
+    const RETURN_METADATA: i64 = 1;
+    let (handle, text, declarations) = prepare(runner, "sp_prepare", args)?;
+    if number(args, "options", 3).unwrap_or(0) & RETURN_METADATA != 0 {
+        if let Err(e) = runner.describe_text(&text, &declarations) {
+            runner.info.prepared.borrow_mut().remove(handle);
+            return Err(not_prepared(runner, &[errors::located(e, 1, None)]));
+        }
+    }
     Ok(output(0, Value::Int(handle.into()), SqlType::Int))
 }
 
@@ -42,6 +57,11 @@ pub(super) fn sp_prepexec(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome
     }
     let (handle, text, declarations) = prepare(runner, "sp_prepexec", args)?;
     let skip = args.len().min(3);
+    let wrong = runner.unprepared(&text, &declarations, &args[skip..]);
+    if !wrong.is_empty() {
+        runner.info.prepared.borrow_mut().remove(handle);
+        return Err(not_prepared(runner, &wrong));
+    }
     let mut returned = execute::run_sql(runner, text, declarations, &args[skip..], skip)?;
     returned.outputs.insert(0, (0, Value::Int(handle.into()), SqlType::Int));
     Ok(returned)

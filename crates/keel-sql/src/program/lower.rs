@@ -740,14 +740,11 @@ impl Lower<'_> {
 }
 
 fn numbered(
-    mut e: Box<keel_types::SqlError>,
+    e: Box<keel_types::SqlError>,
     number: usize,
     name: &ast::ObjectName,
 ) -> Box<keel_types::SqlError> {
-    if e.number == 2715 {
-        e = errors::no_type(number, name);
-    }
-    e
+    if e.number == 2715 { errors::no_type(number, name) } else { errors::numbered(e, number) }
 }
 
 fn dml(s: &ast::Statement, command: u16) -> Op {

@@ -10,8 +10,9 @@
 //! is seen when they are run, one by one. A module is looked at up to the first statement that changes definitions. The plans made here are kept for what is run before rows change, and for INSERT; others
 //! are made again from what the tables hold by then.
 
+use super::call::bind_arguments;
 use super::reach::Reach;
-use super::{Runner, failure_status};
+use super::{Argument, Runner, failure_status};
 use crate::ddl::NamedByModule;
 use crate::errors;
 use crate::program::{Op, Program, Unit, UnitSource};
@@ -51,6 +52,33 @@ impl Runner<'_> {
         self.statement_failed(Reach::Program, &first);
         self.done_error();
         Ok(Some(failure_status(&first)))
+    }
+
+    /// Why a text cannot be prepared with these values: nothing where it can, or where only its execution will tell. A text that is a single
+    /// statement needs what it names.
+    pub fn unprepared(
+        &mut self,
+        text: &Arc<str>,
+        declarations: &Arc<str>,
+        args: &[Argument],
+    ) -> Vec<Box<SqlError>> {
+        let program = match self.batch_program(text, declarations, &[], true) {
+            Ok(program) => program,
+            Err(e) => return vec![errors::located(e, 1, None)],
+        };
+        let mut frame = Frame::new(&program, self.info.nest_level() + 1);
+        if bind_arguments(&program.parameters, "", args, &mut frame, self.dates()).is_err() {
+            return Vec::new();
+        }
+        let mut wrong = self.refusals(&program, &frame);
+        if let ([only, end], []) = (program.code.as_slice(), wrong.as_slice())
+            && matches!(end.op, Op::Return(None))
+            && let Some(unit) = looked_at(&only.op)
+        {
+            let refusal = self.find_unit(&program, &frame, unit).err().filter(|e| is_of_names(e));
+            wrong.extend(refusal.map(|e| errors::located(e, only.line, None)));
+        }
+        wrong
     }
 
     /// What is wrong with the columns that a batch names; nothing of it must run then.

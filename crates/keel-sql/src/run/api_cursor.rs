@@ -77,7 +77,7 @@ impl Runner<'_> {
         cursor.scroll = !matches!(agreed.kind, scroll::FORWARD_ONLY | scroll::FAST_FORWARD);
         cursor.read_only = agreed.concurrency == concurrency::READ_ONLY;
         let auto_close = open.scroll & scroll::AUTO_CLOSE != 0 && !cursor.scroll;
-        cursor.api = Some(ApiState { agreed, auto_close, window: Window::default() });
+        cursor.api = Some(ApiState { agreed, auto_close, window: Window::default(), reshaped: false });
         self.begin_implicit()?;
         let id = self.info.cursors.borrow_mut().declare(cursor)?;
         let filled = self.fill_cursor(id).and_then(|()| self.answer_open(open, id));
@@ -119,38 +119,41 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Tells the client what columns a query has, as `sp_cursorprepare` may be asked to.
-    pub fn describe_query(&mut self, text: &Arc<str>, declarations: &Arc<str>) -> Result<()> {
-        let program = self.batch_program(text, declarations, &[], true)?;
-        let Some((unit, _)) = single_query(&program) else { return Ok(()) };
-        let frame = Frame::new(&program, self.info.nest_level() + 1);
-        let compiled = self.unit(&program, &frame, unit)?;
-        self.sink.columns(&compiled.columns);
-        self.done(None, command::SELECT);
+    /// Tells the client what columns the first result set of a text has, as `sp_prepare` and `sp_cursorprepare` may be asked to; nothing
+    /// where only its execution can tell. Errors of a text that is a single statement.
+    pub fn describe_text(&mut self, text: &str, declarations: &str) -> Result<()> {
+        let columns = crate::describe::first_columns(self.info, text, declarations)?;
+        if !columns.is_empty() {
+            self.sink.columns(&columns);
+            self.done(None, command::SELECT);
+        }
         Ok(())
     }
 
     /// COLMETADATA and where the columns come from. Every row of a cursor ends with ROWSTAT.
     fn describe_api_cursor(&mut self, id: u64) {
-        let (columns, table, origins) = {
-            let cursors = self.info.cursors.borrow();
-            let c = cursors.get(id).expect("the caller has found it");
+        let (columns, table, origins, reshaped) = {
+            let mut cursors = self.info.cursors.borrow_mut();
+            let c = cursors.get_mut(id).expect("the caller has found it");
+            let reshaped = c.api.as_mut().is_some_and(|api| std::mem::take(&mut api.reshaped));
             let mut columns = c.columns.clone();
             let status = ColumnMeta { nullable: false, ..ColumnMeta::new("ROWSTAT", SqlType::Int) };
             columns.push(status);
+            let from_table = !c.key_columns.is_empty();
             let origin = |column: &Option<SmolStr>| ColumnOrigin {
                 key: column.as_ref().is_some_and(|c2| c.key_columns.iter().any(|k| k.name == c2.as_str())),
-                column: column.clone(),
+                column: column.clone().filter(|_| from_table),
                 hidden: false,
             };
             let mut origins: Vec<_> = c.sources.iter().map(origin).collect();
             origins.push(ColumnOrigin { column: None, key: false, hidden: true });
-            (columns, base_table(c).map(table_parts), origins)
+            (columns, base_table(c).map(table_parts).unwrap_or_default(), origins, reshaped)
         };
-        self.sink.columns(&columns);
-        if let Some(table) = table {
-            self.sink.origins(&table, &origins);
+        if reshaped {
+            self.sink.reshaped();
         }
+        self.sink.columns(&columns);
+        self.sink.origins(&table, &origins);
     }
 
     /// Moves a cursor's window and sends its rows; gives the return status.

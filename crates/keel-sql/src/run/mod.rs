@@ -39,7 +39,7 @@ pub use api_cursor::{OpenCursor, Opened, bad_handle};
 pub use call::{Argument, Returned, parse_error, procedure_name};
 pub use instead::Instead;
 pub(crate) use instead::{select_from, source_of};
-pub use query::{Capture, Later};
+pub use query::{Capture, Later, column_meta};
 pub use raise::Template;
 pub use rpc::{call_by_name, called, run_rpc};
 pub(crate) use showplan::plan_document;

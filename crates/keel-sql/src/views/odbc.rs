@@ -67,6 +67,12 @@ const TYPE: &[Column] = &[
 
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "spt_columns_odbc_view", columns: COLUMN, rows: columns },
+    SystemView {
+        schema: "sys",
+        name: "spt_table_type_columns_odbc_view",
+        columns: COLUMN,
+        rows: table_type_columns,
+    },
     SystemView { schema: "sys", name: "spt_parameters_odbc_view", columns: COLUMN, rows: parameters },
     SystemView { schema: "sys", name: "spt_datatype_info_view", columns: TYPE, rows: types },
     SystemView {
@@ -248,33 +254,51 @@ fn type_name(cx: &ViewContext<'_>, c: &ColumnDef) -> String {
     }
 }
 
+/// A table's, view's or table type's columns.
+fn add_columns(
+    cx: &ViewContext<'_>,
+    (id, schema_id): (i32, i32),
+    table: &str,
+    columns: &[ColumnDef],
+    rows: &mut Rows,
+) {
+    let owner = cx.picture.schema_name(schema_id).unwrap_or_default();
+    rows.extend(columns.iter().enumerate().map(|(i, c)| {
+        let subject = Subject {
+            id,
+            owner: &owner,
+            table,
+            name: &c.name,
+            type_name: type_name(cx, c),
+            nullable: c.nullable,
+            default: c.default.as_ref().map(|d| d.text.as_str()),
+            ordinal: i as i64 + 1,
+            computed: c.computed.is_some(),
+            identity: c.identity.is_some(),
+            direction: 0,
+        };
+        row(&subject, c.ty)
+    }));
+}
+
 fn columns(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    let mut add = |id: i32, schema_id: i32, table: &str, columns: &[ColumnDef]| {
-        let owner = cx.picture.schema_name(schema_id).unwrap_or_default();
-        for (i, c) in columns.iter().enumerate() {
-            let subject = Subject {
-                id,
-                owner: &owner,
-                table,
-                name: &c.name,
-                type_name: type_name(cx, c),
-                nullable: c.nullable,
-                default: c.default.as_ref().map(|d| d.text.as_str()),
-                ordinal: i as i64 + 1,
-                computed: c.computed.is_some(),
-                identity: c.identity.is_some(),
-                direction: 0,
-            };
-            rows.push(row(&subject, c.ty));
-        }
-    };
     for t in super::columns::tables(cx) {
-        add(t.object_id, t.schema_id, &t.name, &t.columns);
+        add_columns(cx, (t.object_id, t.schema_id), &t.name, &t.columns, &mut rows);
     }
     for (id, columns) in super::modules::view_columns(cx) {
         if let Some(m) = cx.picture.modules().find(|m| m.object_id == id) {
-            add(id, m.schema_id, &m.name, &columns);
+            add_columns(cx, (id, m.schema_id), &m.name, &columns, &mut rows);
+        }
+    }
+    rows
+}
+
+fn table_type_columns(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in cx.picture.types() {
+        if let Some(table) = &t.table {
+            add_columns(cx, (table.object_id, t.schema_id), &t.name, &table.columns, &mut rows);
         }
     }
     rows

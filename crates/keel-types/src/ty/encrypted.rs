@@ -290,10 +290,19 @@ impl SqlType {
         self.scheme().map_or(self, |s| s.plain)
     }
 
-    /// The name in messages about operands: of an encrypted type with everything that has to be the same.
+    /// The name in messages about operands: `varchar(max)`, but `varchar` whatever its length otherwise; of an encrypted type with everything
+    /// that has to be the same.
     #[must_use]
     pub fn operand_name(self) -> String {
-        let Some(scheme) = self.scheme() else { return self.name().to_owned() };
+        let Some(scheme) = self.scheme() else {
+            let wide = matches!(
+                self,
+                SqlType::VarChar(Length::Max)
+                    | SqlType::NVarChar(Length::Max)
+                    | SqlType::VarBinary(Length::Max)
+            );
+            return if wide { format!("{}(max)", self.name()) } else { self.name().to_owned() };
+        };
         let plain = match scheme.plain {
             SqlType::VarChar(Length::Limited(_)) => SqlType::VarChar(Length::Limited(8000)),
             SqlType::NVarChar(Length::Limited(_)) => SqlType::NVarChar(Length::Limited(4000)),

@@ -45,7 +45,8 @@ impl TypeSite {
 }
 
 /// Finds the system type with this name and arguments. Errors: 2715 (243 in a conversion) unknown name, 2716 (291)
-/// arguments on a type that has none, 1001 and 1002 bad length or scale, 131 too long, 2750 and 2751 precision and scale too large.
+/// arguments on a type that has none, 1001 and 1002 bad length or scale, 131 too long, 2750 (2717 beside a scale) precision too large,
+/// 192 a scale larger than the precision.
 pub fn parse_type(name: &str, args: &[TypeArg], site: TypeSite) -> Result<SqlType> {
     use SqlType as T;
     let lower = name.trim().to_ascii_lowercase();
@@ -129,6 +130,11 @@ fn bad_scale(n: i64, site: TypeSite) -> Box<SqlError> {
     SqlError::new(1002, 15, 1, format!("Line {}: Specified scale {n} is invalid.", site.line))
 }
 
+/// 192: of a column it is 183, which names it.
+fn scale_over_precision() -> Box<SqlError> {
+    SqlError::new(192, 15, 1, "The scale must be less than or equal to the precision.")
+}
+
 fn too_long(name: &str, n: i64, max: u16) -> Box<SqlError> {
     let text = format!(
         "The size ({n}) given to the type '{name}' exceeds the maximum allowed for any data type ({max})."
@@ -166,6 +172,10 @@ fn decimal(args: &[TypeArg], site: TypeSite) -> Result<(u8, u8)> {
     if p < 1 {
         return Err(bad_length(p, site));
     }
+    if p > 38 && args.len() == 2 {
+        let text = format!("The size ({p}) given to the type 'decimal' exceeds the maximum allowed (38).");
+        return Err(SqlError::new(2717, 16, 2, text));
+    }
     if p > 38 {
         let text = format!(
             "Column or parameter #{}: Specified column precision {p} is greater than the maximum precision of 38.",
@@ -177,11 +187,7 @@ fn decimal(args: &[TypeArg], site: TypeSite) -> Result<(u8, u8)> {
         return Err(bad_scale(s, site));
     }
     if s > p {
-        let text = format!(
-            "Column or parameter #{}: Specified column scale {s} is greater than the specified precision of {p}.",
-            site.ordinal
-        );
-        return Err(SqlError::new(2751, 16, 1, text));
+        return Err(scale_over_precision());
     }
     Ok((p as u8, s as u8))
 }
@@ -230,7 +236,8 @@ mod tests {
         check("char", &[Number(0)], Err(1001));
         check("decimal", &[], Ok("decimal(18,0)"));
         check("numeric", &[Number(39)], Err(2750));
-        check("decimal", &[Number(5), Number(6)], Err(2751));
+        check("decimal", &[Number(39), Number(2)], Err(2717));
+        check("decimal", &[Number(5), Number(6)], Err(192));
         check("float", &[Number(24)], Ok("real"));
         check("double precision", &[], Ok("float"));
         check("datetime2", &[Number(8)], Err(1002));

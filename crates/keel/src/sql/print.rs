@@ -203,9 +203,7 @@ impl Printer {
     }
 
     fn message(&mut self, m: &ServerMessage) -> Result<()> {
-        if i16::from(m.class) < self.format.message_severity
-            || (m.number == 5701 || m.number == 5703) && m.class == 0
-        {
+        if i16::from(m.class) < self.format.message_severity {
             return Ok(());
         }
         let text = if m.class > 10 {
