@@ -40,11 +40,10 @@ fn prepare(
 pub(super) fn sp_prepare(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     const RETURN_METADATA: i64 = 1;
     let (handle, text, declarations) = prepare(runner, "sp_prepare", args)?;
-    if number(args, "options", 3).unwrap_or(0) & RETURN_METADATA != 0 {
-        if let Err(e) = runner.describe_text(&text, &declarations) {
-            runner.info.prepared.borrow_mut().remove(handle);
-            return Err(not_prepared(runner, &[errors::located(e, 1, None)]));
-        }
+    let asked = number(args, "options", 3).unwrap_or(0) & RETURN_METADATA != 0;
+    if asked && let Err(e) = runner.describe_text(&text, &declarations) {
+        runner.info.prepared.borrow_mut().remove(handle);
+        return Err(not_prepared(runner, &[errors::located(e, 1, None)]));
     }
     Ok(output(0, Value::Int(handle.into()), SqlType::Int))
 }
