@@ -11,8 +11,17 @@
 //! do. With FORMAT = 'CSV' fields may be quoted (RFC 4180) and rows end where they end. A row that cannot be converted
 //! is reported and passed over, up to MAXERRORS. Without BATCHSIZE the file is one transaction.
 //!
-//! Deliberately absent: native data files, format files, error files.
+//! A native file, or one that a format file describes, has a [`layout`] instead: which value is whose column, where it ends
+//! and what its bytes are.
+//!
+//! Deliberately absent: error files, values of sql_variant in native files.
 
+mod input;
+mod layout;
+mod native;
+
+use self::input::{End, Form, Input, find};
+use self::layout::{Host, HostField};
 use super::bulk::{BulkSource, BulkTarget, PendingBulk, load};
 use crate::errors;
 use crate::program::Program;
@@ -28,10 +37,10 @@ use keel_types::{Length, SqlError, SqlType, Value};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes read at once.
-const BLOCK_BYTES: usize = 256 << 10;
 /// Rows inserted at once within a transaction.
 const PART_ROWS: usize = 5_000;
+/// Longest value whose length is told.
+const VALUE_BYTES_MAX: usize = i32::MAX as usize;
 /// Longest field of a column that is not of a max type, in bytes.
 const FIELD_BYTES_MAX: usize = 8_000;
 
@@ -57,6 +66,9 @@ struct Options {
     check_constraints: bool,
     table_lock: bool,
     wide: bool,
+    /// A native file; with strings in UTF-16 or not.
+    native: Option<bool>,
+    format_file: Option<String>,
     code_page_1252: bool,
 }
 
@@ -126,6 +138,8 @@ impl Options {
             check_constraints: false,
             table_lock: false,
             wide: false,
+            native: None,
+            format_file: None,
             code_page_1252: false,
         };
         for o in list {
@@ -149,6 +163,7 @@ impl Options {
             "FIELDQUOTE" => {
                 self.quote = text()?.bytes().next().unwrap_or(b'"');
             }
+            "FORMATFILE" => self.format_file = Some(text()?.to_owned()),
             "FIRSTROW" => self.first_row = number_of(o)?.max(1),
             "LASTROW" => {
                 self.last_row = match number_of(o)? {
@@ -164,6 +179,8 @@ impl Options {
             "DATAFILETYPE" => match text()?.to_ascii_lowercase().as_str() {
                 "char" => {}
                 "widechar" => self.wide = true,
+                "native" => self.native = Some(false),
+                "widenative" => self.native = Some(true),
                 other => return Err(errors::not_supported(format!("DATAFILETYPE = '{other}'"))),
             },
             "CODEPAGE" => {
@@ -187,145 +204,20 @@ impl Options {
     }
 }
 
-/// The bytes of a file, in blocks; UTF-16 becomes UTF-8 on the way.
-struct Input {
-    file: Arc<dyn File>,
-    name: String,
-    at: u64,
-    buf: Vec<u8>,
-    pos: usize,
-    wide: bool,
-    odd: Vec<u8>,
-    ended: bool,
-}
-
-/// How a field ended.
-#[derive(PartialEq, Eq)]
-enum End {
-    Found,
-    File,
-}
-
-impl Input {
-    fn more(&mut self) -> Result<bool> {
-        if self.ended {
-            return Ok(false);
-        }
-        self.buf.drain(..self.pos);
-        self.pos = 0;
-        let mut block = vec![0; BLOCK_BYTES];
-        let n = self.file.read_at(&mut block, self.at);
-        let n = n.map_err(|e| {
-            failed(4861, format!("Cannot bulk load because the file \"{}\" could not be read. Operating system error: {e}.", self.name))
-        })?;
-        block.truncate(n);
-        let first = self.at == 0;
-        self.at += n as u64;
-        self.ended = n == 0;
-        if first && block.starts_with(&[0xFF, 0xFE]) {
-            self.wide = true;
-            block.drain(..2);
-        } else if first && block.starts_with(&[0xEF, 0xBB, 0xBF]) {
-            block.drain(..3);
-        }
-        if !self.wide {
-            self.buf.extend_from_slice(&block);
-            return Ok(!self.ended);
-        }
-        self.odd.extend_from_slice(&block);
-        let mut units: Vec<u16> =
-            self.odd.chunks_exact(2).map(|p| u16::from_le_bytes([p[0], p[1]])).collect();
-        let split = units.last().is_some_and(|u| (0xD800..0xDC00).contains(u)) && !self.ended;
-        if split {
-            units.pop();
-        }
-        self.odd.drain(..units.len() * 2);
-        self.buf.extend_from_slice(String::from_utf16_lossy(&units).as_bytes());
-        Ok(!self.ended)
-    }
-
-    /// Moves behind the next `terminator`; the bytes before it go to `out`. One that ends a line, and says more than that, may end it in either way.
-    fn until(&mut self, terminator: &[u8], out: &mut Vec<u8>) -> Result<End> {
-        let line = terminator.len() > 1 && terminator.ends_with(b"\n") && !terminator.ends_with(b"\r\n");
-        let wanted = if line { &terminator[..terminator.len() - 1] } else { terminator };
-        let mut from = self.pos;
-        loop {
-            let found = find(&self.buf[from..], wanted).map(|i| from + i);
-            if let Some(at) = found {
-                let behind = &self.buf[at + wanted.len()..];
-                let end = match behind {
-                    _ if !line => Some(0),
-                    [b'\n', ..] => Some(1),
-                    [b'\r', b'\n', ..] => Some(2),
-                    // The rest of it may not have been read yet.
-                    [] | [b'\r'] if !self.ended => {
-                        from = at - self.pos;
-                        self.more()?;
-                        continue;
-                    }
-                    _ => None,
-                };
-                let Some(end) = end else {
-                    from = at + 1;
-                    continue;
-                };
-                out.extend_from_slice(&self.buf[self.pos..at]);
-                self.pos = at + wanted.len() + end;
-                return Ok(End::Found);
-            }
-            let seen = (self.buf.len() - self.pos).saturating_sub(wanted.len() - 1);
-            if !self.more()? && self.ended {
-                out.extend_from_slice(&self.buf[self.pos..]);
-                self.pos = self.buf.len();
-                return Ok(End::File);
-            }
-            from = self.pos + seen;
-        }
-    }
-
-    /// Whether `text` comes next; it is passed over then.
-    fn eat(&mut self, text: &[u8]) -> Result<bool> {
-        while self.buf.len() - self.pos < text.len() && self.more()? {}
-        let here = self.buf[self.pos..].starts_with(text);
-        if here {
-            self.pos += text.len();
-        }
-        Ok(here)
-    }
-
-    fn at_end(&mut self) -> Result<bool> {
-        while self.pos == self.buf.len() {
-            if !self.more()? && self.ended {
-                return Ok(self.pos == self.buf.len());
-            }
-        }
-        Ok(false)
-    }
-}
-
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    let first = *what.first()?;
-    let mut from = 0;
-    while let Some(i) = bytes[from..].iter().position(|b| *b == first) {
-        if bytes[from + i..].starts_with(what) {
-            return Some(from + i);
-        }
-        from += i + 1;
-    }
-    None
-}
-
-/// One field: its bytes, and whether it was quoted.
+/// One field: its bytes, whether it was quoted, and whether its length said NULL.
 #[derive(Default)]
 struct Field {
     bytes: Vec<u8>,
     quoted: bool,
+    null: bool,
 }
 
 struct Reader {
     input: Input,
     options: Options,
     fields: Vec<Field>,
+    /// Where values end and what they are, unless they are text between the options' terminators.
+    layout: Option<Vec<HostField>>,
     row: u64,
 }
 
@@ -336,8 +228,41 @@ impl Reader {
             return Ok(false);
         }
         self.row += 1;
-        if self.options.csv { self.csv_row() } else { self.plain_row() }?;
+        match &self.layout {
+            _ if self.options.csv => self.csv_row()?,
+            Some(_) => self.laid_out_row()?,
+            None => self.plain_row()?,
+        }
         Ok(true)
+    }
+
+    fn laid_out_row(&mut self) -> Result<()> {
+        let layout = self.layout.as_deref().unwrap_or_default();
+        let last = layout.len() - 1;
+        for (i, (of, field)) in layout.iter().zip(&mut self.fields).enumerate() {
+            *field = Field::default();
+            if i == 0 && self.row == 1 && of.host == Host::NChar && of.prefix == 0 {
+                // The mark of the byte order belongs to the file.
+                self.input.eat(&[0xFF, 0xFE])?;
+            }
+            if of.prefix == 0 && !of.terminator.is_empty() {
+                let step = if of.host == Host::NChar && of.terminator.len() % 2 == 0 { 2 } else { 1 };
+                let ended = self.input.until_exactly(&of.terminator, step, &mut field.bytes)?;
+                if ended == End::File && i < last {
+                    return Err(unexpected_end());
+                }
+                continue;
+            }
+            let counted = match of.prefix {
+                0 => self.input.take(of.length, &mut field.bytes)?,
+                prefix => counted(&mut self.input, prefix, field)?,
+            };
+            let ended = of.terminator.is_empty() || self.input.eat(&of.terminator)? || i == last;
+            if !(counted && ended) {
+                return Err(unexpected_end());
+            }
+        }
+        Ok(())
     }
 
     fn plain_row(&mut self) -> Result<()> {
@@ -347,10 +272,7 @@ impl Reader {
             let terminator = if i == last { &self.options.row } else { &self.options.field };
             let end = self.input.until(terminator, &mut field.bytes)?;
             if end == End::File && i < last {
-                return Err(failed(
-                    4832,
-                    "Bulk load: An unexpected end of file was encountered in the data file.".to_owned(),
-                ));
+                return Err(unexpected_end());
             }
             if i == last && self.options.loose_row && field.bytes.last() == Some(&b'\r') {
                 field.bytes.pop();
@@ -409,10 +331,20 @@ impl Reader {
         Ok(())
     }
 
+    /// The field that a column's values are in.
+    fn place(&self, column: usize) -> Option<usize> {
+        match &self.layout {
+            Some(layout) => layout.iter().position(|f| f.column == Some(column)),
+            None => Some(column),
+        }
+    }
+
     /// The value of a field for a column.
     fn value(&self, at: usize, column: &ColumnDef) -> Result<Value> {
         let field = &self.fields[at];
-        if field.bytes.is_empty() && !field.quoted {
+        let of = self.layout.as_ref().map(|layout| &layout[at]);
+        let counted = of.is_some_and(|f| f.prefix > 0);
+        if field.null || (field.bytes.is_empty() && !field.quoted && !counted) {
             return Ok(Value::Null);
         }
         let about = |number: i32, what: &str| {
@@ -433,12 +365,35 @@ impl Reader {
             );
             return Err(failed(4866, text));
         }
+        let mismatch = || about(4864, "type mismatch or invalid character for the specified codepage");
+        let stored = |value: Value, from: SqlType| {
+            crate::convert::store(value, from, column.ty).map_err(|e| match e.number {
+                2628 | 8152 => about(4863, "truncation"),
+                220 | 232 | 8115 | 244 | 248 => about(4867, "overflow"),
+                _ => mismatch(),
+            })
+        };
         // One zero byte is how bcp writes what is empty and not NULL.
-        let bytes = if field.bytes == [0] { &[][..] } else { &field.bytes };
-        let utf8 = if self.options.code_page_1252 { None } else { std::str::from_utf8(bytes).ok() };
-        let text = match utf8 {
-            Some(text) => text.to_owned(),
-            None => encoding_rs::WINDOWS_1252.decode(bytes).0.into_owned(),
+        let bytes = if field.bytes == [0] && !counted { &[][..] } else { &field.bytes };
+        let text = match of.map(|f| f.host) {
+            Some(Host::Native(ty)) => {
+                let (value, ty) = native::value(bytes, ty).ok_or_else(mismatch)?;
+                return stored(value, ty);
+            }
+            Some(Host::Bytes) => {
+                return stored(Value::bytes(bytes), SqlType::VarBinary(Length::Max));
+            }
+            Some(Host::NChar) => {
+                let bytes = if field.bytes == [0, 0] && !counted { &[][..] } else { bytes };
+                let bytes = if column.ty.is_xml() {
+                    bytes.strip_prefix(&[0xFF, 0xFE]).unwrap_or(bytes)
+                } else {
+                    bytes
+                };
+                encoding_rs::UTF_16LE.decode_without_bom_handling(bytes).0.into_owned()
+            }
+            Some(Host::Char(Some(page))) => keel_types::collation::pages::decode(bytes, page).into_owned(),
+            Some(Host::Char(None)) | None => self.text(bytes),
         };
         // 0x in front or not: styles 1 and 2.
         let from = SqlType::NVarChar(Length::Max);
@@ -447,14 +402,52 @@ impl Reader {
             let wide = SqlType::VarBinary(Length::Max);
             let style = if field.bytes.starts_with(b"0x") { 1 } else { 2 };
             let bytes = keel_types::cast::explicit(from, wide).and_then(|c| c.with_style(style).apply(&text));
-            let bad = |_| about(4864, "type mismatch or invalid character for the specified codepage");
-            return bytes.and_then(|b| crate::convert::store(b, wide, column.ty)).map_err(bad);
+            return bytes.and_then(|b| crate::convert::store(b, wide, column.ty)).map_err(|_| mismatch());
         }
-        crate::convert::store(text, from, column.ty).map_err(|e| match e.number {
-            2628 | 8152 => about(4863, "truncation"),
-            220 | 232 | 8115 | 244 | 248 => about(4867, "overflow"),
-            _ => about(4864, "type mismatch or invalid character for the specified codepage"),
-        })
+        stored(text, from)
+    }
+
+    /// Characters of the code page that the options name: UTF-8 where they can be, else Windows-1252.
+    fn text(&self, bytes: &[u8]) -> String {
+        let utf8 = if self.options.code_page_1252 { None } else { std::str::from_utf8(bytes).ok() };
+        match utf8 {
+            Some(text) => text.to_owned(),
+            None => encoding_rs::WINDOWS_1252.decode(bytes).0.into_owned(),
+        }
+    }
+}
+
+fn unexpected_end() -> Box<SqlError> {
+    failed(4832, "Bulk load: An unexpected end of file was encountered in the data file.".to_owned())
+}
+
+/// A value with its length in front; false when the file ends in it. A length of 8 bytes may say that the value comes in pieces, each
+/// with its own length of 4 bytes, the last of them empty (as MS-TDS 2.2.5.2.3 has them).
+fn counted(input: &mut Input, prefix: u8, field: &mut Field) -> Result<bool> {
+    const IN_PIECES: u64 = u64::MAX - 1;
+    let number = |input: &mut Input, bytes: usize| -> Result<Option<u64>> {
+        let mut length = Vec::with_capacity(8);
+        let there = input.take(bytes, &mut length)?;
+        Ok(there.then(|| length.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b))))
+    };
+    let mut take = |input: &mut Input, length: u64| match usize::try_from(length) {
+        Ok(length) if length + field.bytes.len() <= VALUE_BYTES_MAX => input.take(length, &mut field.bytes),
+        _ => Ok(false),
+    };
+    match number(input, prefix.into())? {
+        None => Ok(false),
+        Some(length) if length == u64::MAX >> (64 - 8 * u32::from(prefix)) => {
+            field.null = true;
+            Ok(true)
+        }
+        Some(IN_PIECES) => loop {
+            match number(input, 4)? {
+                Some(0) => return Ok(true),
+                Some(length) if take(input, length)? => {}
+                _ => return Ok(false),
+            }
+        },
+        Some(length) => take(input, length),
     }
 }
 
@@ -496,6 +489,8 @@ struct Load {
     reader: Reader,
     bulk: PendingBulk,
     columns: Vec<ColumnDef>,
+    /// The field of each column.
+    places: Vec<Option<usize>>,
     /// Values of NULL fields, by column.
     defaults: Vec<Option<CompiledExpr>>,
     bad_rows: u64,
@@ -539,7 +534,11 @@ impl Load {
             if skipped {
                 continue;
             }
-            let mut value = self.reader.value(i, column)?;
+            let place = self.places[i];
+            let mut value = match place {
+                Some(at) => self.reader.value(at, column)?,
+                None => Value::Null,
+            };
             if let (Value::Null, Some(default)) = (&value, &self.defaults[i]) {
                 value = default.eval(&mut runner.context_with(&mut []))?;
             }
@@ -547,7 +546,7 @@ impl Load {
                 let text = format!(
                     "The bulk load failed. Unexpected NULL value in data file row {}, column {}. The destination column ({}) is defined as NOT NULL.",
                     self.reader.row,
-                    i + 1,
+                    place.unwrap_or(i) + 1,
                     column.name
                 );
                 return Err(failed(4869, text));
@@ -590,7 +589,8 @@ impl Runner<'_> {
     /// `BULK INSERT t FROM 'file' WITH (…)`; the number of rows loaded.
     pub(crate) fn bulk_insert(&mut self, program: &Program, b: &ast::BulkInsert) -> Result<u64> {
         let options = Options::read(&b.options)?;
-        if options.field.is_empty() || options.row.is_empty() {
+        let laid_out = options.format_file.is_some() || options.native.is_some();
+        if !laid_out && (options.field.is_empty() || options.row.is_empty()) {
             return Err(errors::not_supported("An empty terminator"));
         }
         let (table, defaults) = {
@@ -607,18 +607,22 @@ impl Runner<'_> {
             (table, defaults)
         };
         let columns = table.columns.clone();
+        let layout = match (&options.format_file, options.native) {
+            (Some(file), _) => {
+                let bytes = self.data_file(file).and_then(|f| whole(&*f, file))?;
+                Some(layout::format_file(&decoded(&bytes), file, &columns)?)
+            }
+            (None, Some(wide)) => Some(layout::native(&columns, wide)?),
+            (None, None) => None,
+        };
+        let mut options = options;
+        if let (Some([first, .., last] | [first @ last]), true) = (layout.as_deref(), options.csv) {
+            options.field.clone_from(&first.terminator);
+            options.row.clone_from(&last.terminator);
+            options.loose_row = options.row == b"\n";
+        }
         let name = b.file.to_string();
-        let disk = Arc::clone(&self.info.engine.options().env.disk);
-        let file = disk.open(Path::new(&name), OpenMode::Read).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied => failed(
-                4860,
-                format!("Cannot bulk load. The file \"{name}\" does not exist or you don't have file access rights."),
-            ),
-            _ => failed(
-                4861,
-                format!("Cannot bulk load because the file \"{name}\" could not be opened. Operating system error: {e}."),
-            ),
-        })?;
+        let file = self.data_file(&name)?;
         let given = |c: &ColumnDef| c.computed.is_some() || c.ty == SqlType::RowVersion;
         let sent = columns.iter().filter(|c| !given(c) && (c.identity.is_none() || options.keep_identity));
         let target = BulkTarget { columns: sent.map(column_meta).collect() };
@@ -630,11 +634,63 @@ impl Runner<'_> {
             table_lock: options.table_lock,
         };
         let bulk = PendingBulk::new(target, b.table.clone(), how, options.fire_triggers);
-        let wide = options.wide;
-        let input = Input { file, name, at: 0, buf: Vec::new(), pos: 0, wide, odd: Vec::new(), ended: false };
-        let fields = columns.iter().map(|_| Field::default()).collect();
-        let reader = Reader { input, options, fields, row: 0 };
-        Load { reader, bulk, columns, defaults, bad_rows: 0 }.run(self)
+        let form = match (&layout, options.csv, options.wide) {
+            (Some(_), false, _) => Form::Raw,
+            (_, _, true) => Form::Wide,
+            _ => Form::Narrow,
+        };
+        let width = layout.as_ref().map_or(columns.len(), Vec::len);
+        let fields = (0..width).map(|_| Field::default()).collect();
+        let reader = Reader { input: Input::new(file, name, form), options, fields, layout, row: 0 };
+        let places = (0..columns.len()).map(|column| reader.place(column)).collect();
+        Load { reader, bulk, columns, places, defaults, bad_rows: 0 }.run(self)
+    }
+
+    /// A file to read: 4860 when it is not there, 4861 when it cannot be opened.
+    fn data_file(&self, name: &str) -> Result<Arc<dyn File>> {
+        let disk = Arc::clone(&self.info.engine.options().env.disk);
+        disk.open(Path::new(name), OpenMode::Read).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied => failed(
+                4860,
+                format!("Cannot bulk load. The file \"{name}\" does not exist or you don't have file access rights."),
+            ),
+            _ => failed(
+                4861,
+                format!("Cannot bulk load because the file \"{name}\" could not be opened. Operating system error: {e}."),
+            ),
+        })
+    }
+}
+
+/// All of a format file.
+fn whole(file: &dyn File, name: &str) -> Result<Vec<u8>> {
+    const MAX: u64 = 16 << 20;
+    let unreadable = |e: String| {
+        failed(
+            4862,
+            format!(
+                "Cannot bulk load because the file \"{name}\" could not be read. Operating system error: {e}."
+            ),
+        )
+    };
+    let length = file.len().map_err(|e| unreadable(e.to_string()))?;
+    if length > MAX {
+        return Err(unreadable("it is no format file".to_owned()));
+    }
+    let mut bytes = vec![0; length as usize];
+    let read = file.read_at(&mut bytes, 0).map_err(|e| unreadable(e.to_string()))?;
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
+/// UTF-16 with its mark, UTF-8, or Windows-1252.
+fn decoded(bytes: &[u8]) -> String {
+    match bytes.strip_prefix(&[0xFF, 0xFE]) {
+        Some(units) => encoding_rs::UTF_16LE.decode_without_bom_handling(units).0.into_owned(),
+        None => match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
+        },
     }
 }
 

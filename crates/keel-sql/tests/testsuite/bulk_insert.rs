@@ -98,7 +98,7 @@ fn errors_have_rows_and_columns() {
     assert!(
         run(&mut s, "bulk insert t from '/in/short.txt' with (fieldterminator = ',')").contains("Msg 4832")
     );
-    assert!(run(&mut s, "bulk insert t from '/in/bad.csv' with (formatfile = 'x')").contains("Msg 40517"));
+    assert!(run(&mut s, "bulk insert t from '/in/bad.csv' with (formatfile = 'x')").contains("Msg 4860"));
 }
 
 #[test]
@@ -237,4 +237,110 @@ fn who_changes_the_other_side_of_an_indexed_join_waits_for_a_load() {
     run(&mut b, "insert dbo.r values (1, 1)");
     let rows = run(&mut a, "select concat(id, ' ', name) as r from dbo.j with (noexpand)");
     assert!(rows.contains("1 one"), "{rows}");
+}
+
+/// A value with its length in front, in as many bytes.
+fn counted(prefix: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut out = bytes.len().to_le_bytes()[..prefix].to_vec();
+    out.extend_from_slice(bytes);
+    out
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn native_files_have_the_columns_own_forms() {
+    let decimal = |scale: u8, sign: u8, n: u16| {
+        let mut bytes = vec![9, scale, sign];
+        bytes.extend_from_slice(&n.to_le_bytes());
+        bytes.resize(19, 0);
+        counted(1, &bytes)
+    };
+    let row = |wide: bool| {
+        let text = |s: &str| if wide { utf16(s) } else { s.bytes().collect() };
+        let mut row = 7_i32.to_le_bytes().to_vec();
+        row.extend(counted(1, &(-5_i16).to_le_bytes()));
+        row.extend(counted(2, &text("one")));
+        row.extend(counted(2, &utf16("größer")));
+        row.extend(decimal(2, 0, 150));
+        row.extend(counted(8, &text("long")));
+        row.extend([
+            0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0, 0, 0, 0xAA, 2, 0, 0, 0, 0xBB, 0xCC, 0, 0,
+            0, 0,
+        ]);
+        row.extend(counted(1, &[0x10, 0x27, 0, 1, 0, 0]));
+        row
+    };
+    let mut nulls = 8_i32.to_le_bytes().to_vec();
+    nulls.extend([0xFF; 1 + 2 + 2 + 1 + 8 + 8 + 1]);
+    let narrow = [row(false), nulls.clone()].concat();
+    let wide = [row(true), nulls].concat();
+    let cut = &narrow[..narrow.len() - 3];
+    let mut s = session(&[("/in/n.dat", &narrow), ("/in/w.dat", &wide), ("/in/cut.dat", cut)]);
+    run(
+        &mut s,
+        "create table n (id int not null, s smallint null, v varchar(10) null, w nvarchar(10) null default N'none', d decimal(9, 2) null, m varchar(max) null, b varbinary(max) null, t datetime2(0) null)",
+    );
+    for (kind, file) in [("native", "n"), ("widenative", "w")] {
+        let load = format!("bulk insert n from '/in/{file}.dat' with (datafiletype = '{kind}', keepnulls)");
+        assert_eq!(run(&mut s, &load), "(2 rows affected)\n", "{kind}");
+        let rows = run(
+            &mut s,
+            "select concat(id, ' ', s, ' ', v, ' ', w, ' ', d, ' ', m, ' ', convert(varchar(20), b, 1), ' ', t) as r from n order by id; delete n",
+        );
+        assert!(rows.contains("7 -5 one größer -1.50 long 0xAABBCC 0001-01-02 02:46:40"), "{kind}: {rows}");
+        assert!(rows.contains("\n8"), "{kind}: {rows}");
+    }
+    assert!(
+        run(&mut s, "bulk insert n from '/in/cut.dat' with (datafiletype = 'native')").contains("Msg 4832")
+    );
+    assert!(run(&mut s, "select count(*) as n from n").contains("\n0\n"), "nothing of it stays");
+}
+
+#[test]
+fn format_files_say_which_value_is_whose() {
+    let text = "14.0\n4\n1 SQLCHAR 0 12 \",\" 2 name \"\"\n2 SQLCHAR 0 12 \",\" 0 skipped \"\"\n3 SQLINT 0 4 \"\" 1 id \"\"\n4 SQLNCHAR 2 20 \"\\r\\n\" 4 day \"\"\n";
+    let xml = r#"<BCPFORMAT xmlns="http://schemas.microsoft.com/sqlserver/2004/bulkload/format" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+<RECORD><FIELD ID="a" xsi:type="NCharTerm" TERMINATOR=";\0"/><FIELD ID="x" xsi:type="NCharTerm" TERMINATOR=";\0"/><FIELD ID="b" xsi:type="NCharTerm" TERMINATOR="\r\0\n\0"/></RECORD>
+<ROW><COLUMN SOURCE="a" NAME="id" xsi:type="SQLINT"/><COLUMN SOURCE="b" NAME="name" xsi:type="SQLNVARCHAR"/></ROW></BCPFORMAT>"#;
+    let mut data = b"ann,what,".to_vec();
+    data.extend(3_i32.to_le_bytes());
+    data.extend(counted(2, &utf16("2024-05-06")));
+    data.extend(b"\r\nbob,,");
+    data.extend(4_i32.to_le_bytes());
+    data.extend([0xFF, 0xFF, b'\r', b'\n']);
+    // The first letter's bytes hold what looks like a terminator across two characters.
+    let wide = utf16("\u{FEFF}5;x;\u{3B0A}\u{0A00}z\r\n6;;max\r\n");
+    let files: [(&str, &[u8]); 5] = [
+        ("/in/f.fmt", text.as_bytes()),
+        ("/in/f.xml", xml.as_bytes()),
+        ("/in/f.dat", &data),
+        ("/in/w.dat", &wide),
+        ("/in/f.csv", b"9,\"a, b\",x\r\n"),
+    ];
+    let mut s = session(&files);
+    run(
+        &mut s,
+        "create table f (id int not null primary key, name nvarchar(10) null, amount decimal(8,2) null default 1.5, day date null)",
+    );
+    assert_eq!(
+        run(&mut s, "bulk insert f from '/in/f.dat' with (formatfile = '/in/f.fmt')"),
+        "(2 rows affected)\n"
+    );
+    assert_eq!(
+        run(&mut s, "bulk insert f from '/in/w.dat' with (formatfile = '/in/f.xml')"),
+        "(2 rows affected)\n"
+    );
+    let rows = run(&mut s, "select concat(id, ' ', name, ' ', amount, ' ', day) as r from f order by id");
+    for line in ["3 ann 1.50 2024-05-06", "4 bob 1.50 ", "5 \u{3B0A}\u{0A00}z 1.50 ", "6 max 1.50 "] {
+        assert!(rows.lines().any(|l| l.trim_end() == line.trim_end()), "{line}: {rows}");
+    }
+    let fields = "14.0\n3\n1 SQLCHAR 0 9 \",\" 1 id \"\"\n2 SQLCHAR 0 9 \",\" 2 name \"\"\n3 SQLCHAR 0 9 \"\\r\\n\" 0 x \"\"\n";
+    let mut s = session(&[("/in/c.fmt", fields.as_bytes()), files[4]]);
+    run(&mut s, "create table f (id int not null primary key, name nvarchar(10) null)");
+    let load = "bulk insert f from '/in/f.csv' with (format = 'csv', formatfile = '/in/c.fmt')";
+    assert_eq!(run(&mut s, load), "(1 row affected)\n");
+    assert!(run(&mut s, "select name from f").contains("a, b"));
 }
