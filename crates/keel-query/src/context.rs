@@ -209,8 +209,8 @@ pub trait SessionInfo {
         let _ = handle;
         None
     }
-    /// A statement generated this identity value, its last (`@@IDENTITY`); called before its triggers run.
-    fn identity_generated(&self, value: i64) {
+    /// A statement generated this identity value, its last (`@@IDENTITY`), or fills a table that has none; called before its triggers run.
+    fn identity_generated(&self, value: Option<i64>) {
         let _ = value;
     }
     /// The next rowversion of a database.

@@ -134,7 +134,7 @@ impl DmlPlan {
         self.end_counts(b, cx);
         result?;
         if let Some(identity) = info.identity {
-            cx.session.identity_generated(identity);
+            cx.session.identity_generated(Some(identity));
         }
         Ok((info, followed))
     }
@@ -273,6 +273,9 @@ impl<'r, 'b> Run<'r, 'b> {
 
     fn insert_all(&mut self, source: &mut dyn Operator, insert: &InsertRow, cx: &mut Cx<'_>) -> Result<()> {
         insert.check_identity(&self.plan.target, cx)?;
+        if self.plan.target.identity.is_none() {
+            cx.session.identity_generated(None);
+        }
         if self.plan.in_place {
             while self.info.rows < self.most && source.next(cx)? {
                 self.insert_next(insert, cx)?;

@@ -618,8 +618,8 @@ impl<'a> Runner<'a> {
 }
 
 /// Errors that arise while rows are being changed, so that there was something to undo: the client is told (3621).
-const UNDOING: [i32; 19] = [
-    220, 232, 512, 515, 517, 535, 547, 1222, 2601, 2627, 2628, 8115, 8134, 8152, 8672, 16_929, 16_931,
+const UNDOING: [i32; 20] = [
+    220, 232, 242, 512, 515, 517, 535, 547, 1222, 2601, 2627, 2628, 8115, 8134, 8152, 8672, 16_929, 16_931,
     16_947, 33_504,
 ];
 

@@ -48,7 +48,7 @@ impl Reach {
             // Deadlock victim, update conflicts, no memory, no log, too much processor time.
             1205 | 3960 | 3961 | 9002 | 701 | 10_961 => Reach::Transaction,
             // Conversions of values.
-            235 | 241 | 242 | 244 | 245 | 248 | 289 | 293 | 295 | 8114 | 8169 => Reach::Transaction,
+            235 | 241 | 244 | 245 | 248 | 289 | 293 | 295 | 8114 | 8169 => Reach::Transaction,
             // What there is already: an object, a type, two rows of one key.
             219 | 1505 | 2714 => Reach::Transaction,
             // Texts that are no JSON, or not as the path wants it.

@@ -767,8 +767,8 @@ impl SessionInfo for Info {
     fn xml_document(&self, handle: i64) -> Option<keel_query::openxml::Prepared> {
         self.xml_documents.borrow().get(handle)
     }
-    fn identity_generated(&self, value: i64) {
-        self.identity.set(Some(value));
+    fn identity_generated(&self, value: Option<i64>) {
+        self.identity.set(value);
     }
     fn identity_insert(&self) -> Option<(DatabaseId, ObjectId)> {
         self.identity_insert.get()

@@ -203,7 +203,9 @@ impl Printer {
     }
 
     fn message(&mut self, m: &ServerMessage) -> Result<()> {
-        if i16::from(m.class) < self.format.message_severity {
+        // As with counts of rows: a file of rows has no lines about the session's database and language.
+        let of_session = matches!(m.number, 5701 | 5703) && m.class == 0;
+        if i16::from(m.class) < self.format.message_severity || self.format.csv && of_session {
             return Ok(());
         }
         let text = if m.class > 10 {
