@@ -475,7 +475,7 @@ static class Checks
                 // Its number is free again, and the others keep theirs.
                 "INSERT dbo.customer (name, code) VALUES ('nobody', 'n'); DELETE dbo.customer",
                 "INSERT dbo.customer (name, code, doc) VALUES (N'Zoë', 'a', '<a/>'), ('Bo', 'b', NULL)",
-                "INSERT dbo.orders (id, customer, amount, place, what) VALUES (1, 2, 2.5, geography::Point(1, 2, 4326), 7), (2, 3, NULL, NULL, N'x')",
+                "INSERT dbo.orders (id, customer, amount, place, what) VALUES (1, 2, 2.5, geography::Point(1, 2, 4326), 7); INSERT dbo.orders (id, customer, what) VALUES (2, 3, N'x')",
             }) Run(c, sql);
         }
         var master = ConnectionString().Replace($"Database={Database};", "Database=master;");

@@ -4,6 +4,7 @@ use super::{Outcome, number, ok, string};
 use crate::api_cursor::{FetchKind, operation, scroll};
 use crate::errors;
 use crate::run::{Argument, Halt, OpenCursor, Returned, Runner, bad_handle};
+use crate::session::prepared::Statement;
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
@@ -81,7 +82,8 @@ fn prepare(runner: &mut Runner<'_>, args: &[Argument], params: usize) -> Result<
     let text: Arc<str> = string(args, "stmt", params + 1).unwrap_or_default().into();
     // Errors in the text are found now.
     runner.batch_program(&text, &declarations, &[], true)?;
-    let handle = runner.info.prepared.borrow_mut().add(Arc::clone(&text), Arc::clone(&declarations));
+    let statement = Statement::Text(Arc::clone(&text), Arc::clone(&declarations));
+    let handle = runner.info.prepared.borrow_mut().add(statement);
     Ok((handle, text, declarations))
 }
 
@@ -104,7 +106,9 @@ pub(super) fn sp_cursorexecute(runner: &mut Runner<'_>, args: &[Argument]) -> Ou
     needs(NAME, args, 2)?;
     let handle = number(args, "handle", 0).unwrap_or(0);
     let found = runner.info.prepared.borrow().get(handle as i32);
-    let Some((text, declarations)) = found else { return Err(errors::no_prepared(handle).into()) };
+    let Some(Statement::Text(text, declarations)) = found else {
+        return Err(errors::no_prepared(handle).into());
+    };
     let (scroll, concurrency, rows) = options(args, 2);
     let skip = args.len().min(5);
     let values = &args[skip..];

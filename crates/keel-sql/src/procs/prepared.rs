@@ -3,6 +3,7 @@
 use super::{Outcome, execute, number, ok, output, string};
 use crate::errors;
 use crate::run::{Argument, Halt, Runner, call_by_name};
+use crate::session::prepared::Statement;
 use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -31,7 +32,8 @@ fn prepare(
     if let Err(e) = runner.batch_program(&text, &declarations, &[], true) {
         return Err(not_prepared(runner, &[errors::located(e, 1, None)]));
     }
-    let handle = runner.info.prepared.borrow_mut().add(Arc::clone(&text), Arc::clone(&declarations));
+    let statement = Statement::Text(Arc::clone(&text), Arc::clone(&declarations));
+    let handle = runner.info.prepared.borrow_mut().add(statement);
     Ok((handle, text, declarations))
 }
 
@@ -66,27 +68,23 @@ pub(super) fn sp_prepexec(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome
     Ok(returned)
 }
 
-/// `sp_prepexecrpc @handle OUTPUT, @name, values…`: a call of a procedure, prepared as the text that calls it.
+/// `sp_prepexecrpc @handle OUTPUT, @name, values…`: a call of a procedure, to be made again with other values by `sp_execute`.
 pub(super) fn sp_prepexecrpc(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     needs(args, "sp_prepexecrpc", &["@handle", "@name"])?;
     let name = string(args, "name", 1).unwrap_or_default();
     let skip = args.len().min(2);
-    let values = &args[skip..];
-    let mut declarations = Vec::new();
-    let mut passed = Vec::new();
-    for (i, value) in values.iter().enumerate() {
-        let output = if value.output { " OUTPUT" } else { "" };
-        declarations.push(format!("@P{i} {}{output}", value.ty));
-        let target = if value.name.is_empty() { String::new() } else { format!("{} = ", value.name) };
-        passed.push(format!("{target}@P{i}{output}"));
-    }
-    let text = format!("EXEC {name} {}", passed.join(", "));
-    let handle = runner.info.prepared.borrow_mut().add(text.into(), declarations.join(", ").into());
-    let mut returned = call_by_name(runner, &name, values)?;
+    let handle = runner.info.prepared.borrow_mut().add(Statement::Call(name.as_str().into()));
+    let mut returned = called(runner, &name, args, skip)?;
+    returned.outputs.insert(0, (0, Value::Int(handle.into()), SqlType::Int));
+    Ok(returned)
+}
+
+/// A call of a procedure with the values behind the first `skip`.
+fn called(runner: &mut Runner<'_>, name: &str, args: &[Argument], skip: usize) -> Outcome {
+    let mut returned = call_by_name(runner, name, &args[skip..])?;
     for (at, _, _) in &mut returned.outputs {
         *at += skip;
     }
-    returned.outputs.insert(0, (0, Value::Int(handle.into()), SqlType::Int));
     Ok(returned)
 }
 
@@ -94,9 +92,14 @@ pub(super) fn sp_prepexecrpc(runner: &mut Runner<'_>, args: &[Argument]) -> Outc
 pub(super) fn sp_execute(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let handle = number(args, "handle", 0).unwrap_or(0);
     let found = runner.info.prepared.borrow().get(handle as i32);
-    let Some((text, declarations)) = found else { return Err(errors::no_prepared(handle).into()) };
     let skip = args.len().min(1);
-    execute::run_sql(runner, text, declarations, &args[skip..], skip)
+    match found {
+        Some(Statement::Text(text, declarations)) => {
+            execute::run_sql(runner, text, declarations, &args[skip..], skip)
+        }
+        Some(Statement::Call(name)) => called(runner, &name, args, skip),
+        None => Err(errors::no_prepared(handle).into()),
+    }
 }
 
 /// `sp_unprepare @handle`

@@ -65,6 +65,46 @@ fn prepared_statements_and_outputs() {
     assert!(out.contains("8179"), "{out}");
 }
 
+/// A call that is prepared has the procedure's own parameters, by their names, whenever it is executed.
+#[test]
+fn prepared_calls_name_the_procedures_parameters() {
+    let engine = server();
+    let mut s = connect(&engine);
+    batch(
+        &mut s,
+        "create procedure p @a int, @b int = 10, @c int output as begin select @a + @b as n; set @c = @a end",
+    );
+    let handle = param("", SqlType::Int, Value::Null, true);
+    let c = param("@c", SqlType::Int, Value::Null, true);
+    let first = vec![handle, text("p"), int("@a", 1), c.clone()];
+    assert_eq!(rpc(&mut s, RpcProcedure::Id(14), first), "n\n--\n11\n(1 row)\n = 1\n@c = 1\n");
+    let again = vec![int("", 1), c, int("@b", 5), int("@a", 2)];
+    assert_eq!(rpc(&mut s, RpcProcedure::Id(12), again), "n\n-\n7\n(1 row)\n@c = 2\n");
+    let wrong = rpc(&mut s, RpcProcedure::Id(12), vec![int("", 1), int("@x", 5)]);
+    assert!(wrong.contains("@x is not a parameter for procedure p."), "{wrong}");
+    assert_eq!(rpc(&mut s, RpcProcedure::Id(15), vec![int("", 1)]), "");
+}
+
+/// What is wrong with a text comes in one piece with what became of the call: drivers read errors up to a statement's end.
+#[test]
+fn what_cannot_be_prepared_is_told_before_a_statement_ends() {
+    let engine = server();
+    let mut s = connect(&engine);
+    batch(&mut s, "create table t (a int)");
+    for statement in
+        ["select nosuch from t where a = @p", "select * from nosuch where 1 = @p", "select @p from"]
+    {
+        let handle = param("", SqlType::Int, Value::Null, true);
+        let parameters = vec![handle, text("@p int"), text(statement), int("", 1)];
+        let mut order = Order::default();
+        s.execute_rpc(RpcProcedure::Id(13), parameters, &mut order);
+        let errors = order.0.iter().position(|what| what.contains("8180"));
+        let ends = order.0.iter().position(|what| what.starts_with("Proc") || what.starts_with("InProc"));
+        assert!(errors.is_some() && errors < ends, "{statement}: {:?}", order.0);
+        assert_eq!(order.0.len(), 3, "two errors and the end of the call: {:?}", order.0);
+    }
+}
+
 #[test]
 fn scalar_functions_are_called_like_procedures() {
     let engine = server();
