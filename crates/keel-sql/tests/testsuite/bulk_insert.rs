@@ -278,7 +278,13 @@ fn native_files_have_the_columns_own_forms() {
     let narrow = [row(false), nulls.clone()].concat();
     let wide = [row(true), nulls].concat();
     let cut = &narrow[..narrow.len() - 3];
-    let mut s = session(&[("/in/n.dat", &narrow), ("/in/w.dat", &wide), ("/in/cut.dat", cut)]);
+    // A length that the file does not have.
+    let mut long = 1_i32.to_le_bytes().to_vec();
+    long.extend([0xFF, 0xF0, 0x7F]);
+    long.resize(2_000, 1);
+    let files: [(&str, &[u8]); 4] =
+        [("/in/n.dat", &narrow), ("/in/w.dat", &wide), ("/in/cut.dat", cut), ("/in/long.dat", &long)];
+    let mut s = session(&files);
     run(
         &mut s,
         "create table n (id int not null, s smallint null, v varchar(10) null, w nvarchar(10) null default N'none', d decimal(9, 2) null, m varchar(max) null, b varbinary(max) null, t datetime2(0) null)",
@@ -293,9 +299,10 @@ fn native_files_have_the_columns_own_forms() {
         assert!(rows.contains("7 -5 one größer -1.50 long 0xAABBCC 0001-01-02 02:46:40"), "{kind}: {rows}");
         assert!(rows.contains("\n8"), "{kind}: {rows}");
     }
-    assert!(
-        run(&mut s, "bulk insert n from '/in/cut.dat' with (datafiletype = 'native')").contains("Msg 4832")
-    );
+    for file in ["cut", "long"] {
+        let load = format!("bulk insert n from '/in/{file}.dat' with (datafiletype = 'native')");
+        assert!(run(&mut s, &load).contains("Msg 4832"), "{file}");
+    }
     assert!(run(&mut s, "select count(*) as n from n").contains("\n0\n"), "nothing of it stays");
 }
 

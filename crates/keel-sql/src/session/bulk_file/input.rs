@@ -143,6 +143,13 @@ impl Input {
 
     /// The next `count` bytes; false when the file has no more so many.
     pub(super) fn take(&mut self, count: usize, out: &mut Vec<u8>) -> Result<bool> {
+        let ahead = self.buf.len() - self.pos;
+        // What a damaged length asks for is not read into memory to find that it is not there.
+        if count > ahead
+            && self.file.len().is_ok_and(|all| (count - ahead) as u64 > all.saturating_sub(self.at))
+        {
+            return Ok(false);
+        }
         while self.buf.len() - self.pos < count && (self.more()? || !self.ended) {}
         let Some(bytes) = self.buf[self.pos..].get(..count) else { return Ok(false) };
         out.extend_from_slice(bytes);
