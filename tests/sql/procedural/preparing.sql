@@ -32,6 +32,14 @@ declare @h int
 exec sp_prepexec @h output, N'@p int', N'create table #made (a int); insert #made values (@p); select a from #made', 5
 select case when @h is null then 'no handle' else 'handle' end as h
 GO
+begin try
+  declare @h int
+  exec sp_prepexec @h output, N'@p int', N'select nosuch from t where a = @p', 1
+end try
+begin catch
+  select error_number() as n, error_message() as message
+end catch
+GO
 -- Errors of running a statement are not errors of preparing it.
 declare @h int
 exec sp_prepexec @h output, N'@p int', N'select 1 / @p', 0

@@ -160,16 +160,7 @@ pub fn assign_to(e: Expr, ty: SqlType) -> Result<Expr> {
     let e = super::encrypted::adopt(e, ty);
     if !promote::implicitly_converts(e.ty, ty) {
         if may_convert_explicitly(e.ty, ty) {
-            return Err(keel_types::SqlError::new(
-                257,
-                16,
-                3,
-                format!(
-                    "Implicit conversion from data type {} to {} is not allowed. Use the CONVERT function to run this query.",
-                    e.ty.operand_name(),
-                    ty.operand_name()
-                ),
-            ));
+            return Err(keel_types::raise::implicit_not_allowed(e.ty, ty));
         }
         return Err(promote::operand_clash(e.ty, ty));
     }

@@ -100,7 +100,8 @@ select convert(sysname, db_name()) as TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, 
     convert(nvarchar(4000), null) as SS_UDT_ASSEMBLY_TYPE_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_CATALOG_NAME,
     convert(sysname, null) as SS_XML_SCHEMACOLLECTION_SCHEMA_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_NAME,
     SS_DATA_TYPE
-from sys.spt_columns_odbc_view
+from (select * from sys.spt_columns_odbc_view where @NameScope = 0
+    union all select * from sys.spt_table_type_columns_odbc_view where @NameScope = 1) c
 where (@table_name is null or (@fUsePattern = 1 and TABLE_NAME like @table_name escape '\') or TABLE_NAME = @table_name)
     and (@table_owner is null or (@fUsePattern = 1 and TABLE_OWNER like @table_owner escape '\') or TABLE_OWNER = @table_owner)
     and (@column_name is null or (@fUsePattern = 1 and COLUMN_NAME like @column_name escape '\') or COLUMN_NAME = @column_name)
@@ -109,20 +110,7 @@ GO
 create procedure sys.sp_table_type_columns_100 @table_name nvarchar(384) = null, @table_owner nvarchar(384) = null,
     @table_qualifier sysname = null, @column_name nvarchar(384) = null, @ODBCVer int = 2, @fUsePattern bit = 1
 as
-select convert(sysname, db_name()) as TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, COLUMN_NAME,
-    convert(smallint, case when @ODBCVer >= 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE,
-    TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
-    CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, convert(smallint, 0) as SS_IS_SPARSE,
-    convert(smallint, 0) as SS_IS_COLUMN_SET, SS_IS_COMPUTED, SS_IS_IDENTITY,
-    convert(sysname, null) as SS_UDT_CATALOG_NAME, convert(sysname, null) as SS_UDT_SCHEMA_NAME,
-    convert(nvarchar(4000), null) as SS_UDT_ASSEMBLY_TYPE_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_CATALOG_NAME,
-    convert(sysname, null) as SS_XML_SCHEMACOLLECTION_SCHEMA_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_NAME,
-    SS_DATA_TYPE
-from sys.spt_table_type_columns_odbc_view
-where (@table_name is null or (@fUsePattern = 1 and TABLE_NAME like @table_name escape '\') or TABLE_NAME = @table_name)
-    and (@table_owner is null or (@fUsePattern = 1 and TABLE_OWNER like @table_owner escape '\') or TABLE_OWNER = @table_owner)
-    and (@column_name is null or (@fUsePattern = 1 and COLUMN_NAME like @column_name escape '\') or COLUMN_NAME = @column_name)
-order by 1, 2, 3, 17
+exec sys.sp_columns_100 @table_name, @table_owner, @table_qualifier, @column_name, 1, @ODBCVer, @fUsePattern
 GO
 create procedure sys.sp_table_type_pkeys @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null
 as

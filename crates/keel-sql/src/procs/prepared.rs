@@ -15,8 +15,11 @@ fn needs(args: &[Argument], procedure: &str, parameters: &[&str]) -> keel_types:
     }
 }
 
-/// What is wrong with a text is told, and behind it that it could not be prepared.
+/// What is wrong with a text is told, and behind it that it could not be prepared. Whoever catches errors gets the first.
 fn not_prepared(runner: &mut Runner<'_>, wrong: &[Box<SqlError>]) -> Halt {
+    if let (true, Some(first)) = (runner.info.try_depth.get() > 0, wrong.first()) {
+        return first.clone().into();
+    }
     wrong.iter().for_each(|e| runner.report(e));
     errors::not_prepared().into()
 }
