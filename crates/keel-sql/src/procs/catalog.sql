@@ -100,7 +100,7 @@ select convert(sysname, db_name()) as TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, 
     convert(nvarchar(4000), null) as SS_UDT_ASSEMBLY_TYPE_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_CATALOG_NAME,
     convert(sysname, null) as SS_XML_SCHEMACOLLECTION_SCHEMA_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_NAME,
     SS_DATA_TYPE
-from (select * from sys.spt_columns_odbc_view where @NameScope = 0
+from (select * from sys.spt_columns_odbc_view where isnull(@NameScope, 0) in (0, 2)
     union all select * from sys.spt_table_type_columns_odbc_view where @NameScope = 1) c
 where (@table_name is null or (@fUsePattern = 1 and TABLE_NAME like @table_name escape '\') or TABLE_NAME = @table_name)
     and (@table_owner is null or (@fUsePattern = 1 and TABLE_OWNER like @table_owner escape '\') or TABLE_OWNER = @table_owner)
