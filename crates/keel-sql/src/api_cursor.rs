@@ -8,10 +8,8 @@
 //!
 //! Rows, keys and positioned changes are [`crate::cursor`]'s: there is one kind of cursor, and this is its remote control.
 //! A keyset cursor reads each row again by its key when it is fetched; a static or fast-forward one shows what was there
-//! when it was opened.
-//!
-//! Deliberately absent: true dynamic membership. A cursor asked for as DYNAMIC opens as KEYSET, and says so, as the product
-//! does for queries it cannot run dynamically.
+//! when it was opened. A dynamic one looks for its rows when they are fetched, and so does a forward-only one; where the query does not
+//! allow it, a dynamic one opens as KEYSET, and says so, and a forward-only one keeps its rows as a keyset cursor does.
 
 use crate::errors;
 use keel_types::error::Result;
@@ -94,12 +92,13 @@ pub struct Agreed {
     pub concurrency: i32,
 }
 
-/// Decides kind and concurrency. `keyed` says whether the query's rows can be found again by a key. 16955 when what it
-/// would be is not acceptable.
-pub fn negotiate(scroll_options: i32, concurrency_options: i32, keyed: bool) -> Result<Agreed> {
+/// Decides kind and concurrency. `keyed` says whether the query's rows can be found again by a key, `walks` whether the next ones can be looked
+/// for in their table. 16955 when what it would be is not acceptable.
+pub fn negotiate(scroll_options: i32, concurrency_options: i32, keyed: bool, walks: bool) -> Result<Agreed> {
     let lowest = |bits: i32, or: i32| if bits == 0 { or } else { bits & bits.wrapping_neg() };
     let asked = lowest(scroll_options & scroll::KINDS, scroll::KEYSET);
     let kind = match asked {
+        scroll::DYNAMIC if walks => scroll::DYNAMIC,
         scroll::KEYSET | scroll::DYNAMIC if keyed => scroll::KEYSET,
         scroll::KEYSET | scroll::DYNAMIC => scroll::STATIC,
         other => other,
@@ -190,6 +189,12 @@ pub struct Window {
 }
 
 impl Window {
+    /// The rows of a cursor that keeps no others than those last fetched; without any it is at 0 or 1.
+    #[must_use]
+    pub fn of_all(rows: usize, start: usize) -> Window {
+        Window { start: start as i64, len: rows as i64, asked: rows as i64 }
+    }
+
     /// Moves by ODBC's rules for rowsets. True when a move that would have ended before the first row was made to end on
     /// it (return status 2 of `sp_cursorfetch`).
     pub fn fetch(&mut self, kind: FetchKind, row: i64, count: i64, total: i64) -> bool {
@@ -275,10 +280,13 @@ mod tests {
 
     #[test]
     fn kinds_are_negotiated() {
-        let agreed =
-            |s, c, keyed| negotiate(s, c, keyed).map(|a| (a.kind, a.concurrency)).map_err(|e| e.number);
+        let kind_of = |s, c, keyed, walks| {
+            negotiate(s, c, keyed, walks).map(|a| (a.kind, a.concurrency)).map_err(|e| e.number)
+        };
+        let agreed = |s, c, keyed| kind_of(s, c, keyed, false);
         assert_eq!(agreed(0, 0, true), Ok((scroll::KEYSET, concurrency::OPTIMISTIC)));
         assert_eq!(agreed(scroll::DYNAMIC, 2, true), Ok((scroll::KEYSET, concurrency::SCROLL_LOCKS)));
+        assert_eq!(kind_of(scroll::DYNAMIC, 2, true, true), Ok((scroll::DYNAMIC, concurrency::SCROLL_LOCKS)));
         assert_eq!(agreed(scroll::KEYSET, 4, false), Ok((scroll::STATIC, concurrency::READ_ONLY)));
         assert_eq!(agreed(scroll::FAST_FORWARD, 1, true), Ok((scroll::FAST_FORWARD, concurrency::READ_ONLY)));
         assert_eq!(agreed(scroll::DYNAMIC | scroll::CHECK_ACCEPTED, 1, true), Err(16955));

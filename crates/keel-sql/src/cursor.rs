@@ -1,7 +1,9 @@
 //! Cursors of a session.
 //!
-//! Every cursor keeps the rows its query gave when it was opened. Static ones show them as they were; keyset and dynamic ones
-//! read each row again by its key when it is fetched ([`Sensitivity`]). Those of the API are in [`crate::api_cursor`].
+//! Static and keyset cursors keep the rows their query gave when they were opened: static ones show them as they were, keyset ones read
+//! each row again by its key when it is fetched ([`Sensitivity`]). A dynamic cursor keeps the rows last fetched and looks for the next ones
+//! in its table ([`Walk`]), or where their order is not the table's does as a keyset one and passes over what is gone. Those of the API are
+//! in [`crate::api_cursor`].
 
 use crate::api_cursor::{Agreed, Window};
 use crate::errors;
@@ -56,10 +58,12 @@ pub struct Cursor {
     pub sources: Vec<Option<SmolStr>>,
     /// Key columns that stand behind them in each row, for WHERE CURRENT OF.
     pub key_columns: Vec<CursorKey>,
-    /// Rows, when open.
+    /// Rows, when open; those last fetched, where it walks.
     pub rows: Vec<CursorRow>,
     /// 0 before the first row, n + 1 after the last.
     pub position: usize,
+    /// How it finds its rows when they are fetched; `None` where it has kept them.
+    pub walk: Option<Walk>,
     /// OPEN was done.
     pub open: bool,
     /// No positioned update.
@@ -85,8 +89,63 @@ pub enum Sensitivity {
     Static,
     /// Its rows with their values of now; those that are gone are holes.
     Keyset,
-    /// The same without holes, as far as the rows still belong to the query.
+    /// What is there, as far as it belongs to the query: no holes, and, where it walks, rows that came later.
     Dynamic,
+}
+
+/// The way of a cursor that looks for its rows in its table, by their places there.
+#[derive(Clone, Default)]
+pub struct Walk {
+    /// Its order is the table's from the end to the beginning.
+    pub descending: bool,
+    /// Queries that were compiled for steps, with how many rows they give.
+    steps: [Option<(u64, CursorQuery)>; 4],
+}
+
+/// Where a walking cursor reads from, in its own order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// From its first row on.
+    First,
+    /// From its last row back.
+    Last,
+    /// On from behind a place.
+    Behind,
+    /// Back from before a place.
+    Before,
+}
+
+impl Step {
+    /// Whether it reads from the end to the beginning.
+    #[must_use]
+    pub fn is_back(self) -> bool {
+        matches!(self, Step::Last | Step::Before)
+    }
+}
+
+impl Walk {
+    /// A walk in the order of the table, or against it.
+    #[must_use]
+    pub fn new(descending: bool) -> Walk {
+        Walk { descending, ..Walk::default() }
+    }
+
+    /// The query of a step for so many rows, as it was compiled last.
+    #[must_use]
+    pub fn query(&self, step: Step, count: u64) -> Option<&CursorQuery> {
+        self.steps[step as usize].as_ref().filter(|(n, _)| *n == count).map(|(_, query)| query)
+    }
+
+    /// One of its queries.
+    #[must_use]
+    pub fn any_query(&self) -> Option<&CursorQuery> {
+        self.steps.iter().flatten().map(|(_, query)| query).next()
+    }
+
+    /// Keeps it.
+    pub fn keep(&mut self, step: Step, count: u64, query: CursorQuery) {
+        self.steps[step as usize] = Some((count, query));
+    }
 }
 
 /// A column by which a cursor finds a row again.
@@ -129,13 +188,41 @@ pub enum Rows {
     All,
     /// That with a key.
     One,
+    /// So many of a walk's next ones.
+    Next(Step, u64),
 }
 
 impl Cursor {
+    /// The columns by which a row is found again. Where a walking cursor's rows are, in its last hidden column, is not among them if they have
+    /// another key: that finds a row also where it was moved to.
+    #[must_use]
+    pub fn finding_keys(&self) -> &[CursorKey] {
+        match self.key_columns.as_slice() {
+            [keys @ .., _] if self.walk.is_some() && !keys.is_empty() => keys,
+            keys => keys,
+        }
+    }
+
     /// The values of a row's key.
     #[must_use]
     pub fn key_of<'r>(&self, row: &'r [Value]) -> &'r [Value] {
         row.get(self.columns.len()..).unwrap_or_default()
+    }
+
+    /// How many rows it has; -1 where that is not known.
+    #[must_use]
+    pub fn row_count(&self) -> i64 {
+        if self.scroll && self.walk.is_none() { self.rows.len() as i64 } else { -1 }
+    }
+
+    /// Opens it before its first row.
+    pub fn start(&mut self) {
+        self.rows.clear();
+        self.position = 0;
+        self.open = true;
+        if let Some(api) = &mut self.api {
+            api.window = Window::default();
+        }
     }
 
     /// Moves and gives the row there.

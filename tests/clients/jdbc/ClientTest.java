@@ -544,14 +544,23 @@ public class ClientTest {
                     }
                 }
             }
-            // A dynamic cursor, which opens as keyset.
+            // A dynamic cursor.
             try (Statement s = c.createStatement(ResultSet.TYPE_SCROLL_SENSITIVE + 1, ResultSet.CONCUR_READ_ONLY);
-                 ResultSet r = s.executeQuery("SELECT id, name FROM scroll_jdbc ORDER BY id")) {
+                 Statement other = c.createStatement()) {
+                s.setFetchSize(7);
+                ResultSet r = s.executeQuery("SELECT id, name FROM scroll_jdbc ORDER BY id");
                 for (int i = 1; i <= 50; i++) {
                     equal(r.next(), true);
                     equal(r.getInt(1), i);
                 }
+                other.execute("INSERT scroll_jdbc (id, name) VALUES (51, 'later')");
+                equal(r.next(), true);
+                equal(r.getInt(1), 51);
                 equal(r.next(), false);
+                equal(r.previous(), true);
+                equal(r.getString(2), "later");
+                equal(r.first(), true);
+                equal(r.getInt(1), 1);
             }
         }
     }

@@ -76,6 +76,9 @@ class Statement:
 
     def execute(self, sql):
         self.must(self.odbc.SQLExecDirect(self.handle, c_char_p(sql.encode()), -3))
+        return self.bind()
+
+    def bind(self):
         columns = self.columns()
         if columns == 0:
             return self
@@ -138,9 +141,9 @@ def table(c, name, rows):
 def cursors_scroll():
     c = Connection()
     table(c, "scroll_odbc", 10)
-    for kind in [STATIC, KEYSET, DYNAMIC]:
+    for kind in [STATIC, KEYSET]:
         s = c.statement(size=4, cursor=kind).execute("SELECT id, name FROM scroll_odbc ORDER BY id")
-        equal(s.attribute(CURSOR_TYPE), KEYSET if kind == DYNAMIC else kind)
+        equal(s.attribute(CURSOR_TYPE), kind)
         equal(s.fetch(), [1, 2, 3, 4])
         equal(s.fetch(), [5, 6, 7, 8])
         equal(s.text(1), "row 6")
@@ -162,6 +165,45 @@ def cursors_scroll():
     # What has no key is static.
     s = c.statement(cursor=KEYSET).execute("SELECT COUNT(*) FROM scroll_odbc")
     equal((s.attribute(CURSOR_TYPE), s.fetch()), (STATIC, [10]))
+
+
+@check
+def cursors_see_what_is_inserted():
+    c = Connection()
+    table(c, "dynamic_odbc", 10)
+    other = Connection().statement()
+    s = c.statement(size=4, cursor=DYNAMIC, concurrency=VALUES).execute("SELECT id, name FROM dynamic_odbc WHERE id > 0")
+    equal(s.attribute(CURSOR_TYPE), DYNAMIC)
+    equal(s.fetch(), [1, 2, 3, 4])
+    other.execute("INSERT dynamic_odbc VALUES (0, 'no'), (11, 'new'), (12, 'new'); DELETE dynamic_odbc WHERE id IN (2, 6)")
+    equal(s.fetch(), [5, 7, 8, 9])
+    s.set_row(1, 7, "seven")
+    s.must(s.position(2, UPDATE))
+    s.must(s.position(3, DELETE))
+    equal(s.fetch(), [10, 11, 12])
+    equal(s.fetch(), [])
+    equal(s.fetch(PRIOR), [9, 10, 11, 12])
+    equal(s.fetch(FIRST), [1, 3, 4, 5])
+    equal(s.fetch(RELATIVE, 4), [7, 9, 10, 11])
+    equal(s.text(0), "seven")
+    equal(s.fetch(LAST), [9, 10, 11, 12])
+    # Without a suitable order it is a keyset, and says so.
+    s = c.statement(cursor=DYNAMIC).execute("SELECT id, name FROM dynamic_odbc ORDER BY name")
+    equal(s.attribute(CURSOR_TYPE), KEYSET)
+
+
+@check
+def a_forward_only_cursor_is_fetched_from_behind_its_last_row():
+    """The driver does so when a statement is executed again with rowsets larger than its result."""
+    c = Connection()
+    s = c.statement(size=20)
+    s.must(s.odbc.SQLPrepare(s.handle, b"SELECT 1 AS id, 'x' AS name", -3))
+    for _ in range(3):
+        s.must(s.odbc.SQLExecute(s.handle))
+        s.bind()
+        equal(s.fetch(), [1])
+        equal(s.fetch(), [])
+        s.must(s.odbc.SQLFreeStmt(s.handle, 0))
 
 
 @check

@@ -69,7 +69,7 @@ declare @c int = 7
 exec sp_cursoropen @c output, N'update t set v = null where id = 5', 8, 0x2001
 select @c as c
 exec sp_cursoropen @c output, N'update t set v = null where id = 5', 8, 1
-exec sp_cursoropen @c output, N'select id from t', 0x8002, 0x8004
+exec sp_cursoropen @c output, N'select id from t order by v', 0x8002, 0x8004
 exec sp_cursoropen @c output
 exec sp_cursorfetch 12345
 GO

@@ -278,7 +278,8 @@ struct NamedSource {
     columns: Vec<(Slot, i32)>,
 }
 
-/// The name by which cursors read and find a row by its locator ([`rel::Get::locator`]).
+/// The name by which cursors read and find a row by its locator ([`rel::Get::locator`]), or those behind or before it: locators are in the
+/// order of the table.
 pub const LOCATOR: &str = "%%locator%%";
 
 /// Deepest nesting of views and functions, as in the product.

@@ -116,6 +116,14 @@ impl LowHigh {
     }
 }
 
+/// Behind or before which row a range of a clustered tree is read.
+pub struct Beyond {
+    /// That row's locator; nothing is read where it is NULL.
+    pub locator: Code,
+    /// Before it, not behind it.
+    pub before: bool,
+}
+
 /// Which part of a tree is read.
 pub enum Bounds {
     /// All of it.
@@ -183,6 +191,8 @@ pub struct Access {
     pub tree: TreeId,
     /// Part of it.
     pub bounds: Bounds,
+    /// What of a range is left.
+    pub beyond: Option<Beyond>,
     /// Reads backwards.
     pub backward: bool,
     /// Columns read from the tree's rows: first those that the conditions read.

@@ -8,7 +8,7 @@ use super::through;
 use crate::bind::rel::{Get, Hints, SlotSet};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::errors::Result;
-use crate::exec::node::{Access, Bounds, Decode, KeyPart, Leading, Lookup, LowHigh, Node, Op, Test};
+use crate::exec::node::{Access, Beyond, Bounds, Decode, KeyPart, Leading, Lookup, LowHigh, Node, Op, Test};
 use crate::expr::compile::Compiler;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use keel_node::{Isolation, LockMode};
@@ -72,6 +72,10 @@ pub struct Path {
     list: Option<Sarg>,
     /// The conjunct that gives the locator.
     row: Option<usize>,
+    /// The conjunct that says behind or before which locator it reads.
+    beyond: Option<usize>,
+    /// The rows are wanted in the order of their locators, which is that of the tree.
+    by_locator: bool,
     /// Whole unique key bound by equalities.
     pub point: bool,
     covering: bool,
@@ -157,12 +161,18 @@ fn key_value(table: &TableDef, column: usize, e: &Expr, collation: keel_types::C
     }
 }
 
-/// The other side of a condition that the locator is equal to something.
-fn locator_value<'e>(get: &Get, e: &'e Expr) -> Option<&'e Expr> {
-    let ExprKind::Compare(CmpOp::Eq, left, right) = &e.kind else { return None };
+/// The other side of a condition that compares the locator with something.
+fn locator_value<'e>(get: &Get, e: &'e Expr, ops: &[CmpOp]) -> Option<(CmpOp, &'e Expr)> {
+    let ExprKind::Compare(op, left, right) = &e.kind else { return None };
     let own = |e: &Expr| e.slots().iter().any(|s| get.column_of(*s).is_some() || *s == get.locator);
-    (left.as_slot() == Some(get.locator) && !own(right)).then_some(&**right)
+    let found = ops.contains(op) && left.as_slot() == Some(get.locator) && !own(right);
+    found.then_some((*op, &**right))
 }
+
+/// How a condition gives the locator.
+const IS: [CmpOp; 1] = [CmpOp::Eq];
+/// How a condition says behind or before which locator rows are.
+const BEYOND: [CmpOp; 2] = [CmpOp::Gt, CmpOp::Lt];
 
 /// The column that a comparison converts, the range of its values in which the answer is, and what of the comparison that says.
 fn range_of(
@@ -266,7 +276,7 @@ impl Path {
     /// The conjuncts that its seek uses.
     pub(super) fn conjuncts(&self) -> Vec<usize> {
         let parts = self.eq.iter().chain(&self.low).chain(&self.high).chain(&self.list);
-        parts.map(|s| s.conjunct).chain(self.row).collect()
+        parts.map(|s| s.conjunct).chain(self.row).chain(self.beyond).collect()
     }
 
     /// The conjuncts that bound the search and are tested all the same: patterns by their first letters, converted columns.
@@ -285,6 +295,9 @@ impl Path {
     pub fn ordering(&self, get: &Get) -> Ordering {
         if self.list.is_some() {
             return Vec::new();
+        }
+        if self.by_locator {
+            return vec![(get.locator, self.backward)];
         }
         let table = &get.table;
         let index = &table.indexes[self.index];
@@ -334,7 +347,7 @@ impl Planner<'_, '_> {
                 needed.push(c.column_id);
             }
         }
-        let by_locator = |e: &Expr| locator_value(r.get, e).is_some();
+        let by_locator = |e: &Expr| locator_value(r.get, e, &IS).is_some();
         if let Some(conjunct) = r.conjuncts.iter().position(by_locator) {
             let path = self.path(r, 0, &[], total);
             return Path {
@@ -431,6 +444,8 @@ impl Planner<'_, '_> {
             high: None,
             list: None,
             row: None,
+            beyond: None,
+            by_locator: false,
             point: false,
             covering: true,
             backward: false,
@@ -463,6 +478,9 @@ impl Planner<'_, '_> {
         path.point = index.unique && !index.key.is_empty() && path.eq.len() == index.key.len();
         if path.point {
             path.rows = 1.0;
+        } else if position == 0 && path.list.is_none() {
+            path.beyond = r.conjuncts.iter().position(|e| locator_value(r.get, e, &BEYOND).is_some());
+            path.by_locator = r.order.is_some_and(|order| matches!(order, [(s, _)] if *s == r.get.locator));
         }
         path
     }
@@ -474,7 +492,9 @@ impl Planner<'_, '_> {
         self.decide_read(get, path.index);
         let table = get.table.clone();
         let index = table.indexes[path.index].clone();
-        let (bounds, consumed) = self.bounds(get, path, &index, conjuncts)?;
+        let (bounds, mut consumed) = self.bounds(get, path, &index, conjuncts)?;
+        let beyond = self.beyond(get, path, conjuncts)?;
+        consumed.extend(path.beyond);
         let residual: Vec<Expr> = conjuncts
             .iter()
             .enumerate()
@@ -483,6 +503,9 @@ impl Planner<'_, '_> {
             .collect();
         let mut wanted = need.clone();
         residual.iter().for_each(|e| e.add_slots(&mut wanted));
+        // A row's locator is known when everything else has been looked at.
+        let (by_locator, residual): (Vec<Expr>, Vec<Expr>) =
+            residual.into_iter().partition(|e| e.slots().contains(&get.locator));
         let mut shown = self.show_access(get, path, &index, conjuncts, &consumed, &residual);
         let stored = supplies(&table, &index);
         let (mut decode, mut lookup_decode) = (Vec::new(), Vec::new());
@@ -555,6 +578,7 @@ impl Planner<'_, '_> {
             object: table.object_id as u32,
             tree: index.tree,
             bounds,
+            beyond,
             backward: path.backward,
             decode,
             tests,
@@ -588,7 +612,8 @@ impl Planner<'_, '_> {
             shown,
             shown_lookup,
         };
-        Ok(Node { op: Op::Access(Arc::new(access)), rows: path.rows, cost: path.cost })
+        let node = Node { op: Op::Access(Arc::new(access)), rows: path.rows, cost: path.cost };
+        if by_locator.is_empty() { Ok(node) } else { self.filter_node(node, &[], &by_locator) }
     }
 
     /// Conditions as they are tested, quick ones first, each as soon as its columns are decoded: a row that fails one is decoded no
@@ -630,7 +655,7 @@ impl Planner<'_, '_> {
         let table = &get.table;
         let mut consumed = Vec::new();
         if let Some((conjunct, value)) =
-            path.row.and_then(|at| Some((at, locator_value(get, &conjuncts[at])?)))
+            path.row.and_then(|at| Some((at, locator_value(get, &conjuncts[at], &IS)?.1)))
         {
             consumed.push(conjunct);
             return Ok((Bounds::Row(Compiler { subqueries: self }.value(value)?), consumed));
@@ -681,10 +706,18 @@ impl Planner<'_, '_> {
         {
             consumed.push(low.conjunct);
         }
-        if prefix.is_empty() && low.is_none() && high.is_none() {
+        if prefix.is_empty() && low.is_none() && high.is_none() && path.beyond.is_none() {
             return Ok((Bounds::All, consumed));
         }
         Ok((Bounds::Range { prefix, low, high }, consumed))
+    }
+
+    /// Behind or before which locator a path reads.
+    fn beyond(&mut self, get: &Get, path: &Path, conjuncts: &[Expr]) -> Result<Option<Beyond>> {
+        let found = path.beyond.and_then(|at| locator_value(get, &conjuncts[at], &BEYOND));
+        let Some((op, value)) = found else { return Ok(None) };
+        let locator = Compiler { subqueries: self }.value(value)?;
+        Ok(Some(Beyond { locator, before: op == CmpOp::Lt }))
     }
 }
 

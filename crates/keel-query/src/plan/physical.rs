@@ -104,18 +104,18 @@ impl Planner<'_, '_> {
         let (startup, rest): (Vec<Expr>, Vec<Expr>) = preds
             .into_iter()
             .partition(|e| !e.is_volatile() && !e.slots().iter().any(|s| input.produced.contains(s)));
-        let shown = self.show_filter(&startup, &rest);
-        let selectivity = self.selectivity_of(&rest, None);
-        let rows = (input.node.rows * selectivity).max(0.01);
-        let cost = input.node.cost + input.node.rows * cost::TOUCH;
         let Planned { node, order, fixed, produced } = input;
-        let filter = FilterNode {
-            input: Arc::new(node),
-            startup: self.pred(&startup)?,
-            pred: self.pred(&rest)?,
-            shown,
-        };
-        Ok(Planned { node: Node { op: Op::Filter(Arc::new(filter)), rows, cost }, order, fixed, produced })
+        Ok(Planned { node: self.filter_node(node, &startup, &rest)?, order, fixed, produced })
+    }
+
+    /// A node with a filter: conditions that are looked at once, and those on its rows.
+    pub(super) fn filter_node(&mut self, input: Node, startup: &[Expr], rest: &[Expr]) -> Result<Node> {
+        let shown = self.show_filter(startup, rest);
+        let rows = (input.rows * self.selectivity_of(rest, None)).max(0.01);
+        let cost = input.cost + input.rows * cost::TOUCH;
+        let (startup, pred) = (self.pred(startup)?, self.pred(rest)?);
+        let filter = FilterNode { input: Arc::new(input), startup, pred, shown };
+        Ok(Node { op: Op::Filter(Arc::new(filter)), rows, cost })
     }
 
     /// Plans a tree. `need` are the slots read above it; `want` is an order that would be welcome.

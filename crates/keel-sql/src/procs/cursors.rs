@@ -46,7 +46,7 @@ fn open(
         *position += skip;
     }
     returned.outputs.splice(0..0, outputs(args, &own));
-    returned.status = 0;
+    returned.status = opened.status;
     Ok(returned)
 }
 
@@ -158,9 +158,8 @@ pub(super) fn sp_cursorfetch(runner: &mut Runner<'_>, args: &[Argument]) -> Outc
     let cursors = runner.info.cursors.borrow();
     let outputs = match cursors.get(id) {
         Some(c) if kind == FetchKind::Info => {
-            let total = if c.scroll { c.rows.len() as i64 } else { -1 };
             let behind = c.position > c.rows.len();
-            outputs(args, &[(2, if behind { -1 } else { c.position as i64 }), (3, total)])
+            outputs(args, &[(2, if behind { -1 } else { c.position as i64 }), (3, c.row_count())])
         }
         _ => Vec::new(),
     };
@@ -193,8 +192,7 @@ pub(super) fn sp_cursoroption(runner: &mut Runner<'_>, args: &[Argument]) -> Out
             told(match code {
                 0x04 => agreed.kind.into(),
                 0x05 => agreed.concurrency.into(),
-                _ if c.scroll => c.rows.len() as i64,
-                _ => -1,
+                _ => c.row_count(),
             })
         }
         _ => Err(errors::cursor_parameter(NAME, "code").into()),

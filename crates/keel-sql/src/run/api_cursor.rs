@@ -46,9 +46,16 @@ pub struct Opened {
     pub concurrency: i32,
     /// Rows it has; -1 when that is not known.
     pub rows: i64,
+    /// Return status of the procedure.
+    pub status: i32,
     /// What direct execution gave back.
     pub returned: Returned,
 }
+
+/// Return status of a fetch that was to begin before the first row and was made to begin on it.
+const ADJUSTED: i32 = 0x02;
+/// Return status of a fetch or an opening that has closed a fast-forward cursor.
+const CLOSED: i32 = 0x10;
 
 impl Runner<'_> {
     /// Opens a cursor, or executes directly what cannot be one.
@@ -69,28 +76,37 @@ impl Runner<'_> {
         let mut frame = Frame::new(&program, self.info.nest_level() + 1);
         bind_arguments(&program.parameters, "", open.values, &mut frame, self.dates())?;
         let definition = definition(query.1, open.scroll);
-        let mut cursor = self.new_cursor(&program, &frame, &definition, query.0)?;
-        let changes = !cursor.key_columns.is_empty() && declared.is_none_or(|c| !c.definition.read_only);
-        let agreed = crate::api_cursor::negotiate(open.scroll, open.concurrency, changes)?;
-        let reads_again = matches!(agreed.kind, scroll::KEYSET | scroll::FORWARD_ONLY);
-        cursor.sensitivity = if reads_again { Sensitivity::Keyset } else { Sensitivity::Static };
+        let keys = self.hidden_keys(&program, &frame, &definition);
+        let walk = self.walk_of(&program, &frame, &definition, &keys);
+        let changes = !keys.is_empty() && declared.is_none_or(|c| !c.definition.read_only);
+        let agreed = crate::api_cursor::negotiate(open.scroll, open.concurrency, changes, walk.is_some())?;
+        let kind = match agreed.kind {
+            scroll::DYNAMIC | scroll::FORWARD_ONLY if walk.is_some() => (Sensitivity::Dynamic, walk),
+            scroll::KEYSET | scroll::FORWARD_ONLY => (Sensitivity::Keyset, None),
+            _ => (Sensitivity::Static, None),
+        };
+        let mut cursor = self.new_cursor((&program, &frame), (&definition, query.0), keys, kind)?;
         cursor.scroll = !matches!(agreed.kind, scroll::FORWARD_ONLY | scroll::FAST_FORWARD);
         cursor.read_only = agreed.concurrency == concurrency::READ_ONLY;
-        let auto_close = open.scroll & scroll::AUTO_CLOSE != 0 && !cursor.scroll;
+        // One that looks for its rows when they are fetched does not know which is the last.
+        let auto_close = open.scroll & scroll::AUTO_CLOSE != 0 && agreed.kind == scroll::FAST_FORWARD;
         cursor.api = Some(ApiState { agreed, auto_close, window: Window::default(), reshaped: false });
         self.begin_implicit()?;
         let id = self.info.cursors.borrow_mut().declare(cursor)?;
         let filled = self.fill_cursor(id).and_then(|()| self.answer_open(open, id));
-        if let Err(e) = filled {
-            self.info.cursors.borrow_mut().remove(id);
-            return Err(e.into());
-        }
+        let status = match filled {
+            Ok(status) => status,
+            Err(e) => {
+                self.info.cursors.borrow_mut().remove(id);
+                return Err(e.into());
+            }
+        };
         let cursors = self.info.cursors.borrow();
         // It may have closed itself already.
-        let rows = cursors.get(id).filter(|c| c.scroll).map_or(-1, |c| c.rows.len() as i64);
+        let rows = cursors.get(id).map_or(-1, Cursor::row_count);
         let handle = if cursors.get(id).is_some() { Cursors::handle(id) } else { 0 };
         let Agreed { kind, concurrency } = agreed;
-        Ok(Opened { handle, scroll: kind, concurrency, rows, returned: Returned::default() })
+        Ok(Opened { handle, scroll: kind, concurrency, rows, status, returned: Returned::default() })
     }
 
     /// The program of a cursor's text, and whether it is the definition of a cursor: a query that ends with FOR UPDATE or FOR READ ONLY
@@ -108,15 +124,14 @@ impl Runner<'_> {
         }
     }
 
-    fn answer_open(&mut self, open: &OpenCursor<'_>, id: u64) -> Result<()> {
+    fn answer_open(&mut self, open: &OpenCursor<'_>, id: u64) -> Result<i32> {
         if open.scroll & scroll::AUTO_FETCH != 0 {
-            self.fetch_api_cursor(id, FetchKind::Next, 0, open.rows)?;
-            return Ok(());
+            return self.fetch_api_cursor(id, FetchKind::Next, 0, open.rows);
         }
         self.describe_api_cursor(id);
         self.succeed(0);
         self.done(Some(0), command::SELECT);
-        Ok(())
+        Ok(0)
     }
 
     /// Tells the client what columns the first result set of a text has, as `sp_prepare` and `sp_cursorprepare` may be asked to; nothing
@@ -159,26 +174,41 @@ impl Runner<'_> {
     /// Moves a cursor's window and sends its rows; gives the return status.
     pub fn fetch_api_cursor(&mut self, id: u64, kind: FetchKind, row: i64, count: i64) -> Result<i32> {
         self.info.begin_statement();
-        let (adjusted, window, total) = {
-            let mut cursors = self.info.cursors.borrow_mut();
-            let c = cursors.get_mut(id).expect("the caller has found it");
+        let walks = {
+            let cursors = self.info.cursors.borrow();
+            let c = cursors.get(id).expect("the caller has found it");
             let forward = matches!(kind, FetchKind::Next | FetchKind::Refresh | FetchKind::Info);
             if !c.scroll && !forward {
                 return Err(errors::api_fetch_forward_only(kind.name()));
             }
+            c.walk.is_some()
+        };
+        let mut adjusted = walks && self.walk(id, kind, row, count.max(0).unsigned_abs())?;
+        let (window, total) = {
+            let mut cursors = self.info.cursors.borrow_mut();
+            let c = cursors.get_mut(id).expect("the caller has found it");
             let total = c.rows.len() as i64;
             let api = c.api.as_mut().expect("a cursor of the API");
-            let adjusted = api.window.fetch(kind, row, count.max(0), total);
-            c.position = api.window.start as usize;
-            (adjusted, api.window, total)
+            if walks {
+                api.window = Window::of_all(c.rows.len(), c.position);
+            } else {
+                adjusted = api.window.fetch(kind, row, count.max(0), total);
+                c.position = api.window.start as usize;
+            }
+            (api.window, total)
         };
         if kind == FetchKind::Info {
             self.succeed(0);
             return Ok(0);
         }
         self.describe_api_cursor(id);
+        let read = walks && kind != FetchKind::Refresh;
         for at in window.start..window.start + window.len {
-            self.send_row(id, at as usize - 1)?;
+            if read {
+                self.send_read(id, at as usize - 1, true)?
+            } else {
+                self.send_row(id, at as usize - 1)?
+            }
         }
         self.statement_succeeded()?;
         self.succeed(window.len as u64);
@@ -188,12 +218,18 @@ impl Runner<'_> {
         let mut cursors = self.info.cursors.borrow_mut();
         if at_end && cursors.get(id).and_then(|c| c.api.as_ref()).is_some_and(|a| a.auto_close) {
             cursors.remove(id);
+            return Ok(CLOSED);
         }
-        Ok(if adjusted { 2 } else { 0 })
+        Ok(if adjusted { ADJUSTED } else { 0 })
     }
 
     fn send_row(&mut self, id: u64, at: usize) -> Result<()> {
         let found = self.reread(id, at)?;
+        self.send_read(id, at, found)
+    }
+
+    /// Sends a row as it was read.
+    fn send_read(&mut self, id: u64, at: usize, found: bool) -> Result<()> {
         let mut row = {
             let cursors = self.info.cursors.borrow();
             let c = cursors.get(id).expect("nothing removes it while it is fetched from");

@@ -2,7 +2,7 @@
 
 use super::live_cursor::hole;
 use super::{Frame, Runner};
-use crate::cursor::{Cursor, CursorKey, CursorQuery, CursorRow, Rows, Sensitivity, local_level};
+use crate::cursor::{Cursor, CursorKey, CursorQuery, CursorRow, Rows, Sensitivity, Walk, local_level};
 use crate::errors;
 use crate::program::{
     CompiledCode, CursorName, CursorOp, FetchDirection, FetchOp, Positioned, Program, Unit, UnitSource,
@@ -12,7 +12,9 @@ use crate::run::query::column_meta;
 use crate::sink::command;
 use keel_parser::ast;
 use keel_query::bind::LOCATOR;
+use keel_query::bind::function::aggregate_function;
 use keel_query::catalog::{IndexDef, TableDef};
+use keel_query::scope::BindScope as _;
 use keel_types::error::Result;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
@@ -45,7 +47,10 @@ impl Runner<'_> {
         op: &CursorOp,
     ) -> Result<()> {
         self.info.begin_statement();
-        let mut cursor = self.new_cursor(program, frame, &op.definition, &op.query)?;
+        let keys = self.hidden_keys(program, frame, &op.definition);
+        let kind = self.kind_of_declared(program, frame, &op.definition, &keys);
+        let mut cursor = self.new_cursor((program, frame), (&op.definition, &op.query), keys, kind)?;
+        cursor.read_only |= cursor.sensitivity == Sensitivity::Static;
         match &op.name {
             CursorName::Named { global, name } => {
                 cursor.name = name.clone();
@@ -53,7 +58,6 @@ impl Runner<'_> {
             }
             CursorName::Variable(_) => cursor.level = local_level(frame.level),
         }
-        self.settle_sensitivity(program, frame, &mut cursor);
         let mut cursors = self.info.cursors.borrow_mut();
         let id = cursors.declare(cursor)?;
         if let CursorName::Variable(index) = &op.name {
@@ -65,15 +69,17 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// A closed cursor without a name, which belongs to the session.
+    /// A closed cursor of a kind, with its [keys](Self::hidden_keys), without a name, which belongs to the session.
     pub(super) fn new_cursor(
         &mut self,
-        program: &Arc<Program>,
-        frame: &Frame,
-        definition: &ast::CursorDefinition,
-        query: &Unit,
+        (program, frame): (&Arc<Program>, &Frame),
+        (definition, query): (&ast::CursorDefinition, &Unit),
+        mut key_columns: Vec<CursorKey>,
+        (sensitivity, walk): (Sensitivity, Option<Walk>),
     ) -> Result<Cursor> {
-        let key_columns = self.hidden_keys(program, frame, definition);
+        if walk.is_some() && key_columns.iter().all(|k| k.name != LOCATOR) {
+            key_columns.push(place());
+        }
         let compiled = match keyed_query(definition, &key_columns) {
             Some(unit) => self.unit_once(program, frame, &unit)?,
             None => self.unit(program, frame, query)?.share(),
@@ -99,7 +105,8 @@ impl Runner<'_> {
             tables: frame.tables.clone(),
             definition: definition.clone(),
             api: None,
-            sensitivity: Sensitivity::Static,
+            sensitivity,
+            walk,
             reread: None,
             query: CursorQuery { program: Arc::clone(program), compiled },
         })
@@ -115,13 +122,19 @@ impl Runner<'_> {
 
     /// Runs a cursor's query and keeps its rows.
     pub(super) fn fill_cursor(&mut self, id: u64) -> Result<()> {
-        let (mut vars, open) = {
+        let (mut vars, walks) = {
             let cursors = self.info.cursors.borrow();
             let c = cursors.get(id).expect("the id was just found");
-            (c.vars.clone(), c.open)
+            if c.open {
+                return Err(errors::cursor_open());
+            }
+            (c.vars.clone(), c.walk.is_some())
         };
-        if open {
-            return Err(errors::cursor_open());
+        if walks {
+            let mut cursors = self.info.cursors.borrow_mut();
+            cursors.get_mut(id).expect("the id was just found").start();
+            cursors.last_count = -1;
+            return Ok(());
         }
         let CursorQuery { compiled, .. } = self.cursor_query(id, Rows::All)?;
         let rows = self.run_cursor_query(&compiled, &mut vars)?;
@@ -130,9 +143,8 @@ impl Runner<'_> {
         {
             let mut cursors = self.info.cursors.borrow_mut();
             let c = cursors.get_mut(id).expect("the id was just found");
+            c.start();
             c.rows = rows.into_iter().map(CursorRow::new).collect();
-            c.position = 0;
-            c.open = true;
             let known = c.sensitivity != Sensitivity::Dynamic;
             cursors.last_count = if known { count as i64 } else { -1 };
         }
@@ -247,6 +259,14 @@ impl Runner<'_> {
         direction: &FetchDirection,
         argument: i64,
     ) -> Result<(Option<Vec<Value>>, i32)> {
+        if self.info.cursors.borrow().get(id).is_some_and(|c| c.walk.is_some()) {
+            let (kind, row) = direction.as_fetch(argument);
+            self.walk(id, kind, row, 1)?;
+            let cursors = self.info.cursors.borrow();
+            let row = cursors.get(id).and_then(|c| c.rows.first()).map(|r| r.values.clone());
+            let status = if row.is_some() { 0 } else { NO_ROW };
+            return Ok((row, status));
+        }
         let mut step = (direction, argument);
         loop {
             let (at, dynamic) = {
@@ -338,17 +358,8 @@ impl Runner<'_> {
         unchanged: bool,
     ) -> Result<(ast::Statement, Vec<(Value, SqlType)>)> {
         let span = statement.span;
+        let table = self.changed_table(program, frame, statement)?;
         let mut statement = statement.clone();
-        let (target, filter) = match &mut statement.kind {
-            ast::StatementKind::Update(u) => (&u.target, &mut u.filter),
-            ast::StatementKind::Delete(d) => (&d.target, &mut d.filter),
-            _ => return Err(errors::not_supported("WHERE CURRENT OF here")),
-        };
-        let ast::TableRef::Named(name) = &target.table else {
-            return Err(errors::not_supported("WHERE CURRENT OF a table variable"));
-        };
-        let table = crate::ddl::find_table(&self.scope(program, frame), name)
-            .ok_or_else(|| errors::invalid_object_name(name))?;
         let cursors = self.info.cursors.borrow();
         let cursor = cursors.get(id).expect("the id was just found");
         let mut terms = Vec::new();
@@ -384,13 +395,41 @@ impl Runner<'_> {
                 }
             }
         }
-        let condition = all_of(terms, span);
-        *filter = Some(ast::DmlFilter::Where(condition));
+        let filter = match &mut statement.kind {
+            ast::StatementKind::Update(u) => &mut u.filter,
+            ast::StatementKind::Delete(d) => &mut d.filter,
+            _ => unreachable!("its table was just found"),
+        };
+        *filter = Some(ast::DmlFilter::Where(all_of(terms, span)));
         Ok((statement, key))
     }
 
+    /// The table that a positioned change names, also by an alias.
+    fn changed_table(
+        &self,
+        program: &Program,
+        frame: &Frame,
+        statement: &ast::Statement,
+    ) -> Result<Arc<TableDef>> {
+        let scope = self.scope(program, frame);
+        let target = match &statement.kind {
+            ast::StatementKind::Update(u) => &u.target.table,
+            ast::StatementKind::Delete(d) => &d.target.table,
+            _ => return Err(errors::not_supported("WHERE CURRENT OF here")),
+        };
+        match target {
+            ast::TableRef::Named(name) => {
+                let name = super::target::direct(&statement.kind).unwrap_or(name);
+                crate::ddl::find_table(&scope, name).ok_or_else(|| errors::invalid_object_name(name))
+            }
+            ast::TableRef::Variable(variable) => scope
+                .table_variable(&variable.name)
+                .ok_or_else(|| errors::undeclared_table_variable(&variable.name)),
+        }
+    }
+
     /// The key columns that an updatable cursor selects besides its own: those of the single table it reads.
-    fn hidden_keys(
+    pub(super) fn hidden_keys(
         &self,
         program: &Program,
         frame: &Frame,
@@ -401,19 +440,14 @@ impl Runner<'_> {
             && select.group_by.is_none()
             && select.having.is_none()
             && select.from.len() == 1;
-        let Some(ast::TableSourceKind::Named { name, .. }) = select.from.first().map(|f| &f.kind) else {
-            return Vec::new();
-        };
-        let aggregates = select.items.iter().any(|i| {
-            matches!(i, ast::SelectItem::Expr { expr, .. } if matches!(expr.kind, ast::ExprKind::Function(_)))
-        });
+        let aggregates = select
+            .items
+            .iter()
+            .any(|i| matches!(i, ast::SelectItem::Expr { expr, .. } if is_of_several_rows(expr)));
         if !plain || aggregates || definition.insensitive || definition.select.query.for_clause.is_some() {
             return Vec::new();
         }
-        match crate::ddl::find_table(&self.scope(program, frame), name) {
-            Some(table) => key_of(&table),
-            None => Vec::new(),
-        }
+        self.table_of(program, frame, definition).map(|table| key_of(&table)).unwrap_or_default()
     }
 }
 
@@ -445,9 +479,22 @@ fn key_of(table: &TableDef) -> Vec<CursorKey> {
         i.key.iter().any(|k| is(k.column_id))
     };
     let keys = table.indexes.iter().filter(unique).filter(|i| !masked(i)).map(key);
-    keys.min_by_key(|key| key.iter().any(|c| c.nullable)).unwrap_or_else(|| {
-        vec![CursorKey { name: LOCATOR.to_owned(), ty: SqlType::VarBinary(Length::Max), nullable: false }]
-    })
+    keys.min_by_key(|key| key.iter().any(|c| c.nullable)).unwrap_or_else(|| vec![place()])
+}
+
+/// Where a row is in its table.
+fn place() -> CursorKey {
+    CursorKey { name: LOCATOR.to_owned(), ty: SqlType::VarBinary(Length::Max), nullable: false }
+}
+
+/// Whether an expression looks at other rows of its query: aggregates and windowed functions.
+fn is_of_several_rows(e: &ast::Expr) -> bool {
+    let own = |call: &ast::FunctionCall| {
+        call.over.is_some()
+            || call.name.schema.is_none() && aggregate_function(&call.name.name.text).is_some()
+    };
+    matches!(&e.kind, ast::ExprKind::Function(call) if own(call))
+        || e.children().into_iter().any(is_of_several_rows)
 }
 
 /// The cursor's query with its hidden key columns, qualified by the table's exposed name.
@@ -459,13 +506,19 @@ pub(super) fn keyed_query(definition: &ast::CursorDefinition, keys: &[CursorKey]
     let span = select.query.span;
     let ast::QueryBody::Select(body) = &mut select.query.body else { return None };
     let qualifier = exposed_name(body)?;
-    body.items.extend(
-        keys.iter().map(|key| ast::SelectItem::Expr {
-            expr: column(Some(&qualifier), &key.name, span),
-            alias: None,
-        }),
-    );
+    add_keys(body, &qualifier, keys, span);
     Some(select_unit(select))
+}
+
+/// Puts key columns behind those of a query.
+pub(super) fn add_keys(
+    body: &mut ast::Select,
+    qualifier: &ast::ObjectName,
+    keys: &[CursorKey],
+    span: ast::Span,
+) {
+    let items = keys.iter().map(|key| column(Some(qualifier), &key.name, span));
+    body.items.extend(items.map(|expr| ast::SelectItem::Expr { expr, alias: None }));
 }
 
 /// A query that no program has.
@@ -478,8 +531,14 @@ pub(super) fn select_unit(select: ast::SelectStatement) -> Unit {
 }
 
 pub(super) fn exposed_name(body: &ast::Select) -> Option<ast::ObjectName> {
-    let ast::TableSourceKind::Named { name, alias, .. } = &body.from.first()?.kind else { return None };
-    Some(ast::ObjectName::simple(alias.clone().unwrap_or_else(|| name.name.clone())))
+    let (alias, own) = match &body.from.first()?.kind {
+        ast::TableSourceKind::Named { name, alias, .. } => (alias, name.name.clone()),
+        ast::TableSourceKind::Variable { variable, alias, .. } => {
+            (alias, ast::Ident::new(variable.name.clone()))
+        }
+        _ => return None,
+    };
+    Some(ast::ObjectName::simple(alias.clone().unwrap_or(own)))
 }
 
 pub(super) fn column(qualifier: Option<&ast::ObjectName>, name: &str, span: ast::Span) -> ast::Expr {

@@ -1,8 +1,9 @@
-//! What a cursor reads: its query when it is opened, that of one row when it shows it anew. Both run long after they were compiled, so they are
+//! What a cursor reads: its query when it is opened, that of one row when it shows it anew, those of its next rows when it walks. They run long after they were compiled, so they are
 //! compiled again where something was defined otherwise since.
 
 use super::cursor::{keyed_query, select_unit};
 use super::live_cursor::{row_query, with_key};
+use super::walking::step_query;
 use super::{Frame, Runner};
 use crate::cursor::{Cursor, CursorQuery, Rows};
 use crate::errors;
@@ -46,6 +47,7 @@ impl Runner<'_> {
         let query = match rows {
             Rows::All => &c.query,
             Rows::One => c.reread.as_ref()?,
+            Rows::Next(step, count) => c.walk.as_ref()?.query(step, count)?,
         };
         let frame = frame_of(c, &query.program);
         self.means_the_same(&query.program, &frame, &query.compiled.dependencies).then(|| query.clone())
@@ -66,10 +68,9 @@ impl Runner<'_> {
                     let unit = keyed.unwrap_or_else(|| select_unit(c.definition.select.clone()));
                     (unit, Arc::clone(&c.program))
                 }
-                Rows::One => {
-                    let made = c.reread.as_ref().map(|query| Arc::clone(&query.program));
-                    let unit = row_query(c).expect("a cursor with a key has a table");
-                    (unit, made.unwrap_or_else(|| with_key(&c.program, &c.key_columns)))
+                Rows::One => (row_query(c).expect("a cursor with a key has a table"), keyed_program(c)),
+                Rows::Next(step, count) => {
+                    (step_query(c, step, count).expect("a walking cursor has a table"), keyed_program(c))
                 }
             };
             let frame = frame_of(c, &program);
@@ -84,9 +85,18 @@ impl Runner<'_> {
         match rows {
             Rows::All => c.query = query.clone(),
             Rows::One => c.reread = Some(query.clone()),
+            Rows::Next(step, count) => {
+                c.walk.as_mut().expect("it has this query").keep(step, count, query.clone());
+            }
         }
         Ok(query)
     }
+}
+
+/// A cursor's program with the key's variables, for all of its queries that have them.
+fn keyed_program(c: &Cursor) -> Arc<Program> {
+    let made = c.reread.as_ref().or_else(|| c.walk.as_ref()?.any_query());
+    made.map_or_else(|| with_key(&c.program, &c.key_columns), |query| Arc::clone(&query.program))
 }
 
 /// A frame with the table variables that the cursor's query can see. Its variables have no values to plan for: those of the key that is

@@ -1,16 +1,17 @@
 //! Cursors that show what happened since they were opened: which do, and how a row is read again.
 //!
-//! A keyset cursor keeps its rows and shows their values of now; a row that is gone is a hole. A dynamic one passes over
-//! holes, and over rows that do not belong to the query any more. Rows that came later are not seen.
+//! A keyset cursor keeps its rows and shows their values of now; a row that is gone is a hole. A dynamic one that cannot [walk](super::walking)
+//! passes over holes, and over rows that do not belong to the query any more, and does not see rows that came later.
 
-use super::cursor::{all_of, column, equal, exposed_name, expr, select_unit};
+use super::cursor::{add_keys, all_of, column, equal, exposed_name, expr, select_unit};
 use super::{Frame, Runner};
 use crate::api_cursor::concurrency;
-use crate::cursor::{Cursor, CursorKey, CursorQuery, Rows, Sensitivity};
+use crate::cursor::{Cursor, CursorKey, CursorQuery, Rows, Sensitivity, Walk, scrollable};
 use crate::program::{Program, Unit, VariableDef};
 use keel_parser::ast;
 use keel_query::bind::LOCATOR;
 use keel_query::catalog::{IndexDef, IndexKind, TableDef};
+use keel_query::scope::BindScope as _;
 use keel_types::cast;
 use keel_types::error::Result;
 use keel_types::{Length, SqlType, Value};
@@ -19,36 +20,77 @@ use std::sync::Arc;
 impl Runner<'_> {
     /// What a cursor that T-SQL declares becomes: what was asked for, as far as its query and its table allow it. One that
     /// shows rows as they were is read-only.
-    pub(super) fn settle_sensitivity(&self, program: &Program, frame: &Frame, cursor: &mut Cursor) {
+    pub(super) fn kind_of_declared(
+        &self,
+        program: &Program,
+        frame: &Frame,
+        definition: &ast::CursorDefinition,
+        keys: &[CursorKey],
+    ) -> (Sensitivity, Option<Walk>) {
         use ast::CursorKind as K;
-        let definition = &cursor.definition;
+        let read_only =
+            definition.read_only || matches!(definition.concurrency, Some(ast::CursorConcurrency::ReadOnly));
         let asked = match definition.kind {
-            _ if definition.insensitive || cursor.key_columns.is_empty() => Sensitivity::Static,
+            _ if definition.insensitive || keys.is_empty() => Sensitivity::Static,
             Some(K::Static | K::FastForward) => Sensitivity::Static,
             Some(K::Keyset) => Sensitivity::Keyset,
             Some(K::Dynamic) => Sensitivity::Dynamic,
-            None if cursor.scroll => Sensitivity::Keyset,
+            None if scrollable(definition) => Sensitivity::Keyset,
             // Forward only and read-only is FAST_FORWARD.
-            None if cursor.read_only => Sensitivity::Static,
+            None if read_only => Sensitivity::Static,
             None => Sensitivity::Dynamic,
         };
-        let table = single_table(definition)
-            .and_then(|name| crate::ddl::find_table(&self.scope(program, frame), name));
-        let limited = matches!(&definition.select.query.body, ast::QueryBody::Select(s) if s.top.is_some())
-            || definition.select.query.offset.is_some();
+        let table = self.table_of(program, frame, definition);
         let ordered = &definition.select.query.order_by;
         let sorted = !table.as_ref().is_some_and(|t| ordered.is_empty() || delivers(t, ordered));
         let capped = match asked {
-            Sensitivity::Dynamic if limited || sorted => Sensitivity::Keyset,
+            Sensitivity::Dynamic if is_limited(definition) || sorted => Sensitivity::Keyset,
             other => other,
         };
         let placed = table.is_some_and(|t| t.clustered().kind != IndexKind::Heap);
-        let found_by_key = placed || cursor.key_columns.iter().all(|k| k.name != LOCATOR);
-        cursor.sensitivity = match capped {
-            Sensitivity::Keyset if !found_by_key => Sensitivity::Static,
-            other => other,
-        };
-        cursor.read_only |= cursor.sensitivity == Sensitivity::Static;
+        let found_by_key = placed || keys.iter().all(|k| k.name != LOCATOR);
+        match capped {
+            Sensitivity::Keyset if !found_by_key => (Sensitivity::Static, None),
+            Sensitivity::Dynamic => (Sensitivity::Dynamic, self.walk_of(program, frame, definition, keys)),
+            other => (other, None),
+        }
+    }
+
+    /// How a cursor with these keys finds its rows when they are fetched, if its query can be read from any place of its table on.
+    pub(super) fn walk_of(
+        &self,
+        program: &Program,
+        frame: &Frame,
+        definition: &ast::CursorDefinition,
+        keys: &[CursorKey],
+    ) -> Option<Walk> {
+        if keys.is_empty() || is_limited(definition) {
+            return None;
+        }
+        let ast::QueryBody::Select(body) = &definition.select.query.body else { return None };
+        let some_versions = |kind: &ast::TableSourceKind| matches!(kind, ast::TableSourceKind::Named { sample, system_time, .. } if sample.is_some() || system_time.is_some());
+        if some_versions(&body.from.first()?.kind) {
+            return None;
+        }
+        let table = self.table_of(program, frame, definition)?;
+        let wanted = wanted_order(&table, &definition.select.query.order_by)?;
+        leads(table.clustered().key.iter().map(|k| (k.column_id, k.descending)), &wanted).map(Walk::new)
+    }
+
+    /// The stored table that a cursor's query reads first.
+    pub(super) fn table_of(
+        &self,
+        program: &Program,
+        frame: &Frame,
+        definition: &ast::CursorDefinition,
+    ) -> Option<Arc<TableDef>> {
+        let ast::QueryBody::Select(body) = &definition.select.query.body else { return None };
+        let scope = self.scope(program, frame);
+        match &body.from.first()?.kind {
+            ast::TableSourceKind::Named { name, .. } => crate::ddl::find_table(&scope, name),
+            ast::TableSourceKind::Variable { variable, .. } => scope.table_variable(&variable.name),
+            _ => None,
+        }
     }
 
     /// Reads a row anew if the cursor's kind does that; false when it is no longer there.
@@ -97,18 +139,24 @@ pub(super) fn row_query(c: &Cursor) -> Option<Unit> {
         let column = column(Some(&qualifier), &key.name, span);
         if key.nullable { same(column, n, span) } else { equal(column, n, span) }
     };
-    let mut terms: Vec<ast::Expr> = c.key_columns.iter().enumerate().map(term).collect();
-    let items = c.key_columns.iter().map(|key| column(Some(&qualifier), &key.name, span));
-    body.items.extend(items.map(|expr| ast::SelectItem::Expr { expr, alias: None }));
+    let mut terms: Vec<ast::Expr> = c.finding_keys().iter().enumerate().map(term).collect();
+    add_keys(body, &qualifier, &c.key_columns, span);
     let belongs = body.filter.take();
     terms.extend(belongs.filter(|_| c.sensitivity == Sensitivity::Dynamic));
     body.filter = Some(all_of(terms, span));
     body.top = None;
+    lock_rows(c, body);
+    Some(select_unit(select))
+}
+
+/// Reads rows with the locks of a cursor with SCROLL_LOCKS.
+pub(super) fn lock_rows(c: &Cursor, body: &mut ast::Select) {
     let locks = c.api.as_ref().is_some_and(|api| api.agreed.concurrency == concurrency::SCROLL_LOCKS);
-    if locks && let ast::TableSourceKind::Named { hints, .. } = &mut body.from.first_mut()?.kind {
+    if let Some(ast::TableSourceKind::Named { hints, .. }) = body.from.first_mut().map(|f| &mut f.kind)
+        && locks
+    {
         hints.push(ast::TableHint::UpdLock);
     }
-    Some(select_unit(select))
 }
 
 /// `left IS NOT DISTINCT FROM @$key<n>`
@@ -118,16 +166,17 @@ fn same(left: ast::Expr, n: usize, span: ast::Span) -> ast::Expr {
     expr(ast::ExprKind::IsDistinctFrom { left, right, negated: true }, span)
 }
 
-fn single_table(definition: &ast::CursorDefinition) -> Option<&ast::ObjectName> {
-    let ast::QueryBody::Select(body) = &definition.select.query.body else { return None };
-    match &body.from.first()?.kind {
-        ast::TableSourceKind::Named { name, .. } => Some(name),
-        _ => None,
-    }
+/// Whether a query gives some of its rows only, counted from its first one.
+fn is_limited(definition: &ast::CursorDefinition) -> bool {
+    matches!(&definition.select.query.body, ast::QueryBody::Select(s) if s.top.is_some())
+        || definition.select.query.offset.is_some()
 }
 
-/// Whether rows come out of an index in this order, or out of one that is read backwards.
-fn delivers(table: &TableDef, ordered: &[ast::OrderItem]) -> bool {
+/// A column's id, and whether it goes down.
+type Ordered = (i32, bool);
+
+/// An order that is by nothing but columns of a table.
+fn wanted_order(table: &TableDef, ordered: &[ast::OrderItem]) -> Option<Vec<Ordered>> {
     let plain = |item: &ast::OrderItem| match &item.expr.kind {
         ast::ExprKind::Column(c) => {
             let found = table.columns.iter().find(|t| crate::views::same(&t.name, &c.name.text));
@@ -135,18 +184,27 @@ fn delivers(table: &TableDef, ordered: &[ast::OrderItem]) -> bool {
         }
         _ => None,
     };
-    let Some(wanted) = ordered.iter().map(plain).collect::<Option<Vec<_>>>() else { return false };
-    let clustered = || table.clustered().key.iter().map(|k| (k.column_id, k.descending));
-    let in_order = |index: &&IndexDef| {
-        let own = index.key.iter().map(|k| (k.column_id, k.descending));
-        let keys: Vec<_> = own.chain(clustered()).collect();
-        let leads = |backward: bool| {
-            wanted.len() <= keys.len()
-                && wanted.iter().zip(&keys).all(|(w, k)| w.0 == k.0 && (w.1 != k.1) == backward)
-        };
-        leads(false) || leads(true)
+    ordered.iter().map(plain).collect()
+}
+
+/// Whether rows that come in the order of these keys come in the wanted one when they are read forwards (false) or backwards (true).
+fn leads(keys: impl Iterator<Item = Ordered>, wanted: &[Ordered]) -> Option<bool> {
+    let keys: Vec<_> = keys.take(wanted.len()).collect();
+    let reads = |backward: bool| {
+        wanted.len() == keys.len()
+            && wanted.iter().zip(&keys).all(|(w, k)| w.0 == k.0 && (w.1 != k.1) == backward)
     };
-    table.indexes.iter().filter(|i| !i.disabled && i.filter.is_none()).any(|i| in_order(&i))
+    [false, true].into_iter().find(|backward| reads(*backward))
+}
+
+/// Whether rows come out of an index in this order, or out of one that is read backwards.
+fn delivers(table: &TableDef, ordered: &[ast::OrderItem]) -> bool {
+    let Some(wanted) = wanted_order(table, ordered) else { return false };
+    let in_order = |index: &IndexDef| {
+        let keys = index.key.iter().chain(&table.clustered().key);
+        leads(keys.map(|k| (k.column_id, k.descending)), &wanted).is_some()
+    };
+    table.indexes.iter().filter(|i| !i.disabled && i.filter.is_none()).any(in_order)
 }
 
 /// What a hole shows in a column: NULL, or where there is no NULL the least of its type, texts and binaries at full length.

@@ -34,6 +34,7 @@ mod showplan;
 mod step;
 mod target;
 mod transaction;
+mod walking;
 
 pub use api_cursor::{OpenCursor, Opened, bad_handle};
 pub use call::{Argument, Returned, parse_error, procedure_name};

@@ -2,7 +2,7 @@
 
 use crate::errors::Result;
 use crate::exec::cx::Cx;
-use crate::exec::node::{Access, Bounds, KeyPart, LowHigh};
+use crate::exec::node::{Access, Beyond, Bounds, KeyPart, LowHigh};
 use keel_types::{Value, key};
 use std::ops::Bound;
 
@@ -98,7 +98,26 @@ impl Range {
         {
             return Ok(false);
         }
-        Ok(true)
+        match &node.beyond {
+            Some(beyond) => self.go_beyond(beyond, cx),
+            None => Ok(true),
+        }
+    }
+
+    /// Leaves what is behind or before a row. The range can be empty then.
+    fn go_beyond(&mut self, beyond: &Beyond, cx: &mut Cx<'_>) -> Result<bool> {
+        beyond.locator.with(cx, |v| {
+            let Value::Bytes(key) = v else { return false };
+            let inside = if beyond.before {
+                self.unbounded_high || self.high[..] > key[..]
+            } else {
+                self.unbounded_low || self.low[..] <= key[..]
+            };
+            if inside {
+                self.leave(key, beyond.before);
+            }
+            true
+        })
     }
 }
 
