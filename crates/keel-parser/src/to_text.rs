@@ -5,7 +5,7 @@
 //! needs them. `parse_expr` of the result gives an expression of the same meaning.
 
 use crate::ast::{
-    BinaryOp, CompareOp, Expr, ExprKind, FunctionCall, Ident, Literal, LogicalOp, ObjectName,
+    BinaryOp, ColumnRef, CompareOp, Expr, ExprKind, FunctionCall, Ident, Literal, LogicalOp, ObjectName,
     OdbcLiteralKind, TrimSide, TypeArg, TypeName, UnaryOp,
 };
 use std::fmt::Write as _;
@@ -427,6 +427,14 @@ impl Writer {
                 self.put(")");
             }
             ExprKind::NullIf(left, right) => self.call("nullif", &[left, right]),
+            ExprKind::Cast { operand, ty, is_try: true }
+            | ExprKind::Convert { operand, ty, style: None, is_try: true } => {
+                self.put("TRY_CAST(");
+                self.expr(operand, 0);
+                self.put(" AS ");
+                self.type_name(ty);
+                self.put(")");
+            }
             ExprKind::Cast { operand, ty, is_try } => self.convert(ty, operand, None, *is_try),
             ExprKind::Convert { ty, operand, style, is_try } => {
                 self.convert(ty, operand, style.as_deref(), *is_try)
@@ -459,7 +467,7 @@ impl Writer {
             ExprKind::StaticMethod { ty, method, args } => {
                 self.object(ty);
                 self.put("::");
-                self.ident(method);
+                self.put(&method.text);
                 if let Some(args) = args {
                     self.put("(");
                     self.list(args);
@@ -532,28 +540,85 @@ impl Writer {
         if call.odbc {
             self.put("{fn ");
         }
-        if call.niladic && call.name.name.is("CURRENT_TIMESTAMP") {
-            self.put("getdate()");
-        } else if call.name.is_simple() && !call.name.name.quoted {
-            self.put(&call.name.name.text.to_lowercase());
-        } else {
-            self.object(&call.name);
-        }
-        if !call.niladic {
-            self.put("(");
-            if call.star {
-                self.put("*");
+        let own = call.name.is_simple() && !call.name.name.quoted;
+        let name = if own { call.name.name.text.to_lowercase() } else { String::new() };
+        match (name.as_str(), call.niladic) {
+            ("current_timestamp", true) => self.put("getdate()"),
+            ("user" | "current_user" | "session_user", true) => self.put("user_name()"),
+            ("system_user", true) => self.put("suser_sname()"),
+            ("year" | "month" | "day", false) if !call.odbc => {
+                self.put("datepart(");
+                self.put(&name);
+                self.put(",");
+                self.list(&call.args);
+                self.put(")");
             }
-            if call.distinct {
-                self.put("distinct ");
+            (_, niladic) => {
+                if own {
+                    self.put(&name);
+                } else {
+                    self.object(&call.name);
+                }
+                if !niladic {
+                    self.arguments(call, &name);
+                }
             }
-            self.list(&call.args);
-            self.put(")");
         }
         if call.odbc {
             self.put("}");
         }
     }
+
+    fn arguments(&mut self, call: &FunctionCall, name: &str) {
+        self.put("(");
+        if call.star {
+            self.put("*");
+        }
+        if call.distinct {
+            self.put("distinct ");
+        }
+        let part = call.args.first().filter(|_| OF_DATE_PARTS.contains(&name)).and_then(date_part);
+        match part {
+            Some(part) => {
+                self.put(&part);
+                self.put(if call.args.len() > 1 { "," } else { "" });
+                self.list(&call.args[1..]);
+            }
+            None => self.list(&call.args),
+        }
+        self.put(")");
+    }
+}
+
+/// Functions whose first argument is a part of a date.
+const OF_DATE_PARTS: [&str; 7] =
+    ["datepart", "datename", "dateadd", "datediff", "datediff_big", "datetrunc", "date_bucket"];
+
+/// Abbreviations of parts of a date, behind the name of each.
+const DATE_PARTS: [&[&str]; 15] = [
+    &["year", "yy", "yyyy"],
+    &["quarter", "qq", "q"],
+    &["month", "mm", "m"],
+    &["dayofyear", "dy", "y"],
+    &["day", "dd", "d"],
+    &["week", "wk", "ww"],
+    &["iso_week", "isowk", "isoww"],
+    &["weekday", "dw", "w"],
+    &["hour", "hh"],
+    &["minute", "mi", "n"],
+    &["second", "ss", "s"],
+    &["millisecond", "ms"],
+    &["microsecond", "mcs"],
+    &["nanosecond", "ns"],
+    &["tzoffset", "tz"],
+];
+
+/// The name of a part of a date, whatever was written for it.
+fn date_part(e: &Expr) -> Option<String> {
+    let ExprKind::Column(ColumnRef { qualifier: None, name }) = &e.kind else { return None };
+    let written = name.text.to_lowercase();
+    let known = DATE_PARTS.iter().find(|names| names.contains(&written.as_str()));
+    known.map(|names| names[0].to_owned())
 }
 
 /// Digits of a number as the product prints them.
@@ -617,6 +682,15 @@ mod tests {
         check("1e5", "((1.0000000000000000e+005))");
         check("$12.5", "(($12.5000))");
         check("0xab", "(0xAB)");
+        check("DATEADD(dd, -1, CURRENT_TIMESTAMP)", "(dateadd(day,(-1),getdate()))");
+        check("datepart(dw, [d])", "(datepart(weekday,[d]))");
+        check("YEAR(d) * 100 + month(d)", "(datepart(year,[d])*(100)+datepart(month,[d]))");
+        check("[year]([d])", "([year]([d]))");
+        check("USER", "(user_name())");
+        check("SYSTEM_USER", "(suser_sname())");
+        check("try_convert(int, s)", "(TRY_CAST([s] AS [int]))");
+        check("try_convert(date, s, 112)", "(TRY_CONVERT([date],[s],(112)))");
+        check("geometry::STGeomFromText('POINT(0 0)', 0)", "([geometry]::STGeomFromText('POINT(0 0)',(0)))");
     }
 
     #[test]

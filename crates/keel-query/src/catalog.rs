@@ -230,7 +230,7 @@ pub struct CheckDef {
     pub name: String,
     /// Condition text.
     pub text: String,
-    /// `column_id` of the column it was declared with, 0 when it was declared for the table.
+    /// `column_id` of the column it was declared with, or of the only one that it names; 0 of one that is the table's.
     #[serde(default)]
     pub column: i32,
     /// NOCHECK.

@@ -75,19 +75,23 @@ fn small_text(utf16: &[u8]) -> SmolStr {
     if utf16.is_empty() { SmolStr::default() } else { text::from_utf16le(utf16).into() }
 }
 
+/// 8009 for a type that there is not, 8023 for a value that its type does not have.
 fn bad_parameter(ordinal: usize, name: &str, ty: &TypeInfo) -> Box<SqlError> {
+    let parameter = format!(
+        "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. \
+         Parameter {ordinal} (\"{name}\")"
+    );
+    if let Some(known) = sql_type(ty) {
+        let text = format!(
+            "{parameter}: The supplied value is not a valid instance of data type {}. Check the source data for invalid values. \
+             An example of an invalid value is data of numeric type with scale greater than precision.",
+            known.name()
+        );
+        return SqlError::new(8023, 16, 1, text);
+    }
     let mut bytes = Vec::new();
     ty.encode(&mut bytes, Dialect::default());
-    SqlError::new(
-        8009,
-        16,
-        10,
-        format!(
-            "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. \
-             Parameter {ordinal} (\"{name}\"): Data type 0x{:02X} is unknown.",
-            bytes[0]
-        ),
-    )
+    SqlError::new(8009, 16, 10, format!("{parameter}: Data type 0x{:02X} is unknown.", bytes[0]))
 }
 
 /// A wire value for a bulk load: strings and bytes stay where they are, or are converted into `text`. `None` for what
@@ -125,12 +129,13 @@ pub fn value(ty: &TypeInfo, data: Data<'_>) -> Option<(SqlType, Value)> {
         Data::SmallInt(v) => Value::Int(v.into()),
         Data::Int(v) => Value::Int(v.into()),
         Data::BigInt(v) => Value::Int(v),
-        Data::Real(v) => Value::Float(v.into()),
-        Data::Float(v) => Value::Float(v),
+        // Infinities and what is no number have no meaning either.
+        Data::Real(v) => Value::Float(Some(f64::from(v)).filter(|v| v.is_finite())?),
+        Data::Float(v) => Value::Float(Some(v).filter(|v| v.is_finite())?),
         Data::Money(v) => Value::Money(v),
         Data::DateTime { days, ticks } => {
             let day = i64::from(days) + i64::from(DAY_1900);
-            // Out of the calendar: such a value has no meaning, so it is refused like an unknown type.
+            // Out of the calendar: such a value has no meaning.
             if !(0..=3_652_058).contains(&day) || ticks >= 300 * 86_400 {
                 return None;
             }

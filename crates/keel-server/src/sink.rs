@@ -308,9 +308,9 @@ impl ResultSink for TdsSink<'_> {
         // Clients must learn these even when the rest of the response is dropped.
         let change = match change {
             EnvChange::Database { old, new } => EnvToken::Database { new, old },
-            EnvChange::Collation { old, new } => {
-                let [old, new] = [old, new].map(|c| Some(encode::wire_collation(c)));
-                EnvToken::Collation { new, old }
+            // Microsoft's ODBC driver takes an old value for an error of the protocol.
+            EnvChange::Collation { new, .. } => {
+                EnvToken::Collation { new: Some(encode::wire_collation(new)), old: None }
             }
             EnvChange::Language { old, new } => EnvToken::Language { new, old },
             EnvChange::BeginTransaction(d) => EnvToken::BeginTransaction(d),

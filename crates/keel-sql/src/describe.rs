@@ -23,7 +23,7 @@ use crate::views::{Column, NULL, bit, facts, int, text};
 use keel_parser::ast::{self, StatementKind};
 use keel_parser::lexer::{Tok, tokenize};
 use keel_query::ColumnMeta;
-use keel_query::catalog::{Catalog as _, ModuleKind};
+use keel_query::catalog::{Catalog as _, ModuleKind, TypeDef};
 use keel_query::plan::Dml;
 use keel_query::scope::NameParts;
 use keel_types::error::Result;
@@ -410,7 +410,12 @@ struct Undeclared {
     output: bool,
     /// The parameter of the procedure it goes to.
     formal: Option<String>,
+    /// The table type that this one has, with its database and schema.
+    table: Option<TableTypeOf>,
 }
+
+/// A table type, and the names of its database and schema.
+type TableTypeOf = (Arc<TypeDef>, String, String);
 
 /// The rows that describe the parameters a text uses without declaring them.
 pub fn undeclared_parameters(info: &Info, sql: &str, declarations: &str) -> Result<Vec<Vec<Value>>> {
@@ -439,7 +444,7 @@ fn with_undeclared(
     for name in names {
         let Some((slot, _)) = known.variable(&name) else { continue };
         known.variables[slot as usize].ty = SqlType::Null;
-        wanted.push(Undeclared { name, slot, ty: None, output: false, formal: None });
+        wanted.push(Undeclared { name, slot, ty: None, output: false, formal: None, table: None });
     }
     Ok((program, wanted))
 }
@@ -580,12 +585,39 @@ fn deduce_call(info: &Info, program: &Program, call: &Call, wanted: &mut [Undecl
             w.ty = Some(formal.ty);
             w.output = arg.output && formal.output;
             w.formal = Some(formal.name.to_string());
+            w.table = formal.table.as_ref().and_then(|(_, name)| table_type(info, &callee, name));
         }
     }
     Ok(())
 }
 
+fn table_type(info: &Info, callee: &Program, name: &ast::ObjectName) -> Option<TableTypeOf> {
+    let mut scope = Scope::bare(info, callee.identity.database);
+    scope.identity.schema_id = callee.identity.schema_id;
+    let ty = scope.table_type(name)?;
+    let entry = info.engine.database_by_id(callee.identity.database)?;
+    let schema = info.picture(&entry).schema_name(ty.schema_id)?.to_string();
+    Some((ty, entry.name().to_string(), schema))
+}
+
+/// `system_type_id` and type on the wire of a table type.
+const TABLE_TYPE: i32 = 243;
+
 fn parameter_row(i: usize, p: &Undeclared) -> Result<Vec<Value>> {
+    if let Some((ty, database, schema)) = &p.table {
+        let mut row =
+            vec![int(i as i64 + 1), text(p.name.as_str()), int(TABLE_TYPE), NULL, int(-1), int(0), int(0)];
+        row.extend([
+            int(ty.user_type_id),
+            text(database.as_str()),
+            text(schema.as_str()),
+            text(ty.name.as_str()),
+        ]);
+        row.resize(16, NULL);
+        row.extend([bit(false), bit(false), bit(false), bit(true), bit(false)]);
+        row.extend([p.formal.as_deref().map_or(NULL, text), int(TABLE_TYPE), int(-1)]);
+        return Ok(row);
+    }
     let ty = p.ty.ok_or_else(|| errors::undeducible_parameter(&p.name))?;
     let f = facts(ty);
     let mut row = vec![

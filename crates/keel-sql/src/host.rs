@@ -1,6 +1,6 @@
 //! What the operating system says of volumes and directories. Read when a view asks; nothing is kept.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// A mounted file system.
@@ -114,6 +114,13 @@ fn fits(name: &str, pattern: &str) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
+/// Where a path leads, as far as its directories are there already.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|part| Some((part.canonicalize().ok()?, part)));
+    let found = there.and_then(|(real, part)| Some(real.join(path.strip_prefix(part).ok()?)));
+    found.unwrap_or_else(|| path.to_path_buf())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,6 +149,17 @@ mod tests {
         let found: Vec<_> = entries(&dir, "*").into_iter().map(|e| (e.name, e.is_directory)).collect();
         std::fs::remove_dir_all(&dir).unwrap();
         assert_eq!(found, [("below".to_owned(), true), ("round".to_owned(), false)]);
+    }
+
+    #[test]
+    fn paths_lead_where_their_links_lead() {
+        let dir = std::env::temp_dir().join(format!("keel-real-{}", std::process::id()));
+        std::fs::create_dir_all(dir.join("there")).unwrap();
+        std::os::unix::fs::symlink(dir.join("there"), dir.join("link")).unwrap();
+        let found = ["link", "link/not/yet", "there/not", "not/link"].map(|part| real(&dir.join(part)));
+        let wanted = ["there", "there/not/yet", "there/not", "not/link"].map(|part| real(&dir).join(part));
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(found, wanted);
     }
 
     #[test]

@@ -189,9 +189,37 @@ impl Decimal {
         self.to_string().parse().unwrap_or(0.0)
     }
 
-    /// The number nearest to a float at a scale, from its 17 significant digits; `None` beyond 38 digits.
+    /// The number nearest to a float at a scale, all of its binary digits taken as they are (0.1 is 0.10000000000000000555); `None` beyond 38
+    /// digits and for what is no number.
     #[must_use]
     pub fn from_f64(f: f64, scale: u8) -> Option<Decimal> {
+        const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+        if !f.is_finite() {
+            return None;
+        }
+        let (bits, hidden) = (f.to_bits(), 1u64 << FRACTION_BITS);
+        let exponent = i32::try_from(bits >> FRACTION_BITS & 0x7FF).ok()?;
+        let fraction = bits & (hidden - 1);
+        let whole = if exponent == 0 { fraction } else { fraction | hidden };
+        // whole * 2^exponent
+        let exponent = exponent.max(1) - 1023 - 52;
+        let wanted = I256::from(whole) * wide_pow10(u32::from(scale));
+        let m = if exponent >= 0 {
+            let power = I256::from(1).checked_shl(exponent.unsigned_abs()).filter(|_| exponent < 128)?;
+            wanted.checked_mul(power)?
+        } else if exponent < -200 {
+            // Less than half of the last digit.
+            I256::from(0)
+        } else {
+            let half = I256::from(1) << (exponent.unsigned_abs() - 1);
+            (wanted + half) >> exponent.unsigned_abs()
+        };
+        narrow(if f < 0.0 { -m } else { m }, scale)
+    }
+
+    /// The same from its 17 significant digits, as it is printed.
+    #[must_use]
+    pub fn from_printed_f64(f: f64, scale: u8) -> Option<Decimal> {
         if f == 0.0 {
             return Some(Decimal::new(0, scale));
         }
@@ -294,8 +322,23 @@ mod tests {
         assert_eq!(d("-7.5").modulo(d("2"), 1).unwrap().to_string(), "-1.5");
         assert_eq!(d("1.25").rescale(1).unwrap().to_string(), "1.3");
         assert_eq!(d("-1.25").rescale(1).unwrap().to_string(), "-1.3");
-        assert_eq!(Decimal::from_f64(0.1, 20).unwrap().to_string(), "0.10000000000000001000");
-        assert_eq!(Decimal::from_f64(2e38, 0), None);
+        let from = |f: f64, scale| Decimal::from_f64(f, scale).map(|d| d.to_string());
+        assert_eq!(from(0.1, 20).unwrap(), "0.10000000000000000555");
+        assert_eq!(from(f64::from(0.1f32), 20).unwrap(), "0.10000000149011611938");
+        assert_eq!(from(1e38, 0).unwrap(), "99999999999999997748809823456034029568");
+        assert_eq!(
+            [from(0.125, 2), from(-0.125, 2), from(2.5, 0)].map(Option::unwrap),
+            ["0.13", "-0.13", "3"]
+        );
+        assert_eq!(
+            [from(5e-324, 38), from(-0.0, 1)].map(Option::unwrap),
+            [format!("0.{}", "0".repeat(38)), "0.0".to_owned()]
+        );
+        assert_eq!(
+            [from(2e38, 0), from(1e300, 2), from(f64::NAN, 0), from(f64::INFINITY, 0)],
+            [None, None, None, None]
+        );
+        assert_eq!(Decimal::from_printed_f64(0.1, 20).unwrap().to_string(), "0.10000000000000001000");
         assert_eq!(d("-0.05").to_string(), "-0.05");
         assert_eq!(d(".5").to_string(), "0.5");
         assert_eq!(Decimal::parse("1e5"), Err(false));
@@ -350,6 +393,17 @@ mod tests {
         fn floats(f in -1e15f64..1e15) {
             let near = Decimal::from_f64(f, 17).unwrap();
             prop_assert!((near.to_f64() - f).abs() <= f.abs() * 1e-15 + 1e-16);
+        }
+
+        #[test]
+        fn floats_are_the_numbers_that_they_are(f in -1e18f64..1e18, scale in 0u8..20) {
+            // Printing with that many digits is exact, but for a tie.
+            let printed = Decimal::parse(&format!("{f:.0$}", usize::from(scale))).unwrap();
+            let one = Decimal::from_f64(f, scale).unwrap();
+            prop_assert!((one.mantissa() - printed.mantissa()).abs() <= 1);
+            let tied = format!("{f:.0$}", usize::from(scale) + 60);
+            let digits = tied.trim_end_matches('0').len();
+            prop_assert!(one == printed || digits + 60 - tied.len() == 1);
         }
     }
 }

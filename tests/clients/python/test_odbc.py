@@ -41,6 +41,47 @@ def strict_encryption():
 
 
 @check
+def databases_with_another_collation():
+    """The driver refuses a change of collation that tells what it was before."""
+    c = connect()
+    c.execute("IF DB_ID('sensitive') IS NULL CREATE DATABASE sensitive COLLATE SQL_Latin1_General_CP1_CS_AS")
+    for name in ["sensitive", "master"]:
+        c.execute(f"USE {name}")
+        equal(c.execute("SELECT DB_NAME()").fetchval(), name)
+    c.execute("DROP DATABASE sensitive")
+
+
+@check
+def values_that_are_none():
+    c = connect()
+    c.execute("CREATE TABLE #f (f float)")
+    for value in [float("inf"), float("-inf"), float("nan")]:
+        try:
+            c.execute("INSERT #f VALUES (?)", value)
+        except pyodbc.Error as e:
+            assert "8023" in e.args[1] and "not a valid instance of data type float" in e.args[1], e
+        else:
+            raise AssertionError(f"{value} was taken")
+    equal(c.execute("SELECT COUNT(*) FROM #f").fetchval(), 0)
+
+
+@check
+def long_messages():
+    cursor = connect().cursor()
+    cursor.execute(f"PRINT '{'a' * 8000}'")
+    equal(len(cursor.messages[0][1].split("[SQL Server]")[1]), 8000)
+
+
+@check
+def table_valued_parameters():
+    c = connect()
+    c.execute("DROP PROCEDURE IF EXISTS sum_of; DROP TYPE IF EXISTS numbers_odbc")
+    c.execute("CREATE TYPE numbers_odbc AS TABLE (n int, t varchar(10))")
+    c.execute("CREATE PROCEDURE sum_of @rows numbers_odbc READONLY AS SELECT SUM(n), MAX(t) FROM @rows")
+    equal(list(c.execute("EXEC sum_of ?", ([(1, "a"), (2, "b")],)).fetchone()), [3, "b"])
+
+
+@check
 def wrong_password():
     try:
         connect(PWD="wrong")

@@ -600,6 +600,9 @@ impl Binder<'_> {
     fn scalar_subquery(&mut self, q: &ast::Query, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
         let BoundQuery { rel, columns } = self.subquery(q, cx)?;
         let [column] = columns.as_slice() else { return Err(errors::subquery_one_column()) };
+        if let Some(value) = of_the_moment(&rel, column.slot) {
+            return Ok(Expr { nullable: true, ..value.clone() });
+        }
         let mut e = self.read(column.slot);
         e.nullable = true;
         e.kind = ExprKind::Subquery(Arc::new(Subquery { usage: SubqueryUse::Scalar(column.slot), rel }));
@@ -736,6 +739,13 @@ fn int_literal(e: &Expr) -> Option<i64> {
 #[must_use]
 pub fn negate_if(negated: bool, e: Expr) -> Expr {
     if negated { e.not() } else { e }
+}
+
+/// What a subquery without FROM computes, where that is another value for each row around it.
+fn of_the_moment(rel: &Rel, slot: Slot) -> Option<&Expr> {
+    let Rel::Project { input, exprs } = rel else { return None };
+    let [(own, value)] = exprs.as_slice() else { return None };
+    (matches!(**input, Rel::One) && *own == slot && value.is_of_the_moment()).then_some(value)
 }
 
 /// The operator of the syntax tree.

@@ -105,12 +105,24 @@ pub(crate) fn insert_columns(table: &TableDef, names: &[ast::Ident]) -> Result<V
         if c.computed.is_some() {
             return Err(errors::computed_column_modified(&c.name));
         }
-        if c.ty == SqlType::RowVersion {
-            return Err(errors::timestamp_inserted());
-        }
         columns.push(i);
     }
     Ok(columns)
+}
+
+/// Those for rows of VALUES with so many values: without a list of columns the rowversion's DEFAULT may be among them.
+pub(crate) fn columns_of_values(
+    table: &TableDef,
+    columns: Vec<usize>,
+    listed: bool,
+    width: usize,
+) -> Vec<usize> {
+    let version = table.columns.iter().position(|c| c.ty == SqlType::RowVersion);
+    let Some(version) = version.filter(|_| !listed && width == columns.len() + 1) else { return columns };
+    let (mut before, behind): (Vec<usize>, Vec<usize>) = columns.into_iter().partition(|c| *c < version);
+    before.push(version);
+    before.extend(behind);
+    before
 }
 
 /// Compiles INSERT.
@@ -135,6 +147,7 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
     let listed = !names.is_empty();
     match &insert.source {
         ast::InsertSource::Values(rows) => {
+            let columns = columns_of_values(&table, columns, listed, rows.first().map_or(0, Vec::len));
             let mut bound = Vec::with_capacity(rows.len());
             for row in rows {
                 check_width(&table, listed, columns.len(), row.len(), true)?;
@@ -143,8 +156,7 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
                 bound.push(if rows.len() == 1 { one(binder)? } else { binder.in_row(one)? });
             }
             let alone = with_defaults(&table, &columns, rows);
-            let columns: Vec<usize> =
-                columns.into_iter().filter(|i| table.period_part(*i).is_none()).collect();
+            let columns: Vec<usize> = columns.into_iter().filter(|i| !is_made(&table, *i)).collect();
             if let [_] = bound.as_slice() {
                 let row = bound.remove(0);
                 return build(binder, target, &columns, row, Rel::One, insert, false);
@@ -180,13 +192,20 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
     }
 }
 
-/// Whether a column is one of the period, which gets no value from the statement: error 13536 unless it is DEFAULT.
+/// Whether a column's values are made by the engine, whatever a statement says.
+pub(crate) fn is_made(table: &TableDef, column: usize) -> bool {
+    table.period_part(column).is_some() || table.columns[column].ty == SqlType::RowVersion
+}
+
+/// Whether a column [gets no value](is_made) from the statement: error 13536 for one of the period and 273 for the rowversion, unless it is
+/// DEFAULT.
 pub(crate) fn is_generated(target: &Target, column: usize, value: Option<&ast::Expr>) -> Result<bool> {
-    if target.table.period_part(column).is_none() {
+    if !is_made(&target.table, column) {
         return Ok(false);
     }
     match value {
         Some(ast::Expr { kind: ast::ExprKind::Default, .. }) => Ok(true),
+        _ if target.table.period_part(column).is_none() => Err(errors::timestamp_inserted()),
         _ => Err(errors::generated_inserted(&target.full_name)),
     }
 }
@@ -261,7 +280,7 @@ fn typed_values(
 
 /// For each column that gets values from the statement whether DEFAULT is among them.
 fn with_defaults(table: &TableDef, columns: &[usize], rows: &[Vec<ast::Expr>]) -> Vec<bool> {
-    let given = columns.iter().enumerate().filter(|(_, column)| table.period_part(**column).is_none());
+    let given = columns.iter().enumerate().filter(|(_, column)| !is_made(table, **column));
     given.map(|(i, _)| rows.iter().any(|row| matches!(row[i].kind, ast::ExprKind::Default))).collect()
 }
 

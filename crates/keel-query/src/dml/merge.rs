@@ -2,7 +2,7 @@
 
 use super::cascade;
 use super::delete::DeleteRow;
-use super::insert::{InsertRow, insert_columns, insert_row, is_generated};
+use super::insert::{InsertRow, columns_of_values, insert_columns, insert_row, is_generated, is_made};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
 use super::update::{BoundSet, UpdateRow, bind_sets, changed_columns, compile_sets, masked_sets, reference};
@@ -318,6 +318,7 @@ fn bind_insert(
 ) -> Result<BoundStep> {
     let Some(values) = values else { return Ok(BoundStep::Insert(Vec::new(), Vec::new())) };
     let positions = insert_columns(&target.table, columns)?;
+    let positions = columns_of_values(&target.table, positions, !columns.is_empty(), values.len());
     if positions.len() != values.len() {
         return Err(if values.len() < positions.len() {
             errors::insert_more_columns_than_values()
@@ -336,7 +337,7 @@ fn bind_insert(
         bound.add_slots(need);
         exprs.push(bound);
     }
-    let positions = positions.into_iter().filter(|i| target.table.period_part(*i).is_none()).collect();
+    let positions = positions.into_iter().filter(|i| !is_made(&target.table, *i)).collect();
     Ok(BoundStep::Insert(positions, exprs))
 }
 

@@ -154,6 +154,12 @@ impl Expr {
         })
     }
 
+    /// Whether it asks the session for something that changes while a statement runs: `IDENT_CURRENT`, the next value of a sequence.
+    #[must_use]
+    pub fn is_of_the_moment(&self) -> bool {
+        self.any(&mut |e| matches!(e.kind, ExprKind::Session { stable: false, .. }))
+    }
+
     /// Reads no slot and no variable and is not volatile.
     #[must_use]
     pub fn is_constant(&self) -> bool {

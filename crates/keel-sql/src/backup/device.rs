@@ -3,6 +3,7 @@
 use super::errors;
 use super::url::{Reach, is_url};
 use crate::engine::Engine;
+use crate::host::real;
 use keel_base::env::objects::NewObject;
 use keel_base::env::{Disk, Env, File, OpenMode};
 use keel_repository::{Access, Repository, RepositoryFile};
@@ -200,8 +201,7 @@ fn path_of(engine: &Engine, device: &str) -> PathBuf {
 /// Whether a path leads among the instance's own files, which no backup may overwrite: whoever may make backups need not be
 /// an administrator.
 fn is_our_own(engine: &Engine, path: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let there = if path.exists() { real(path) } else { path.parent().map_or_else(PathBuf::new, real) };
+    let there = real(path);
     let (data, backups) = (real(&engine.options().data_dir), real(&default_directory(engine)));
     let winds = there.components().any(|part| part == std::path::Component::ParentDir);
     there.starts_with(&data) && (winds || !there.starts_with(&backups))

@@ -47,6 +47,7 @@ impl Runner<'_> {
             self.audit_statement(program, frame, statement, &events, true)?;
         }
         let savepoint = self.savepoint("".into());
+        self.info.error.set(0);
         let mut outcome = self.administer_with(program, frame, statement, &events);
         if audited && !before {
             let told = self.audit_ended(program, frame, statement, &events, &outcome);
@@ -94,7 +95,6 @@ impl Runner<'_> {
 
     fn statement_done(&mut self, command: u16) -> Result<()> {
         self.statement_succeeded()?;
-        self.info.error.set(0);
         self.info.row_count.set(0);
         self.done_statement(None, command);
         Ok(())

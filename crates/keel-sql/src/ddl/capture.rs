@@ -6,7 +6,7 @@
 use super::alter::is_rewritten;
 use crate::capture::{CaptureNames, SCHEMA, literal};
 use crate::errors;
-use crate::run::{Halt, Later, Runner};
+use crate::run::{Argument, Halt, Later, Returned, Runner};
 use keel_parser::ast::{self, AlterTableAction, TableElement};
 use keel_query::capture::FIRST_CAPTURED;
 use keel_query::catalog::{CaptureDef, Catalog as _, IndexDef, IndexKind, TableDef};
@@ -80,17 +80,31 @@ pub(super) fn refuse_key(table: &TableDef, index: &IndexDef) -> Result<()> {
 impl Runner<'_> {
     /// Runs statements of the system's own inside the one that is running, whoever runs it.
     pub(crate) fn run_inside(&mut self, text: &str) -> Result<()> {
+        self.call_inside(text, "", &[]).map(drop)
+    }
+
+    /// The same with parameters, and what they gave back.
+    pub(crate) fn call_inside(
+        &mut self,
+        text: &str,
+        declarations: &str,
+        args: &[Argument],
+    ) -> Result<Returned> {
         let info = self.info;
         let (error, row_count) = (info.error.get(), info.row_count.get());
         let before = info.unrestricted.replace(true);
         let mut later = Later { info, results: false };
-        let done =
-            Runner::nested(info, self.txns_dyn(), &mut later).run_dynamic(text.into(), "".into(), &[], &[]);
+        let done = Runner::nested(info, self.txns_dyn(), &mut later).run_dynamic(
+            text.into(),
+            declarations.into(),
+            &[],
+            args,
+        );
         info.unrestricted.set(before);
         info.error.set(error);
         info.row_count.set(row_count);
         match done {
-            Ok(_) => Ok(()),
+            Ok(returned) => Ok(returned),
             Err(Halt::Raised(e)) => Err(e),
             Err(Halt::Batch) => Err(errors::cancelled()),
         }

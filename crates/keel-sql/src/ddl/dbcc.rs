@@ -2,10 +2,12 @@
 
 use crate::errors;
 use crate::program::Program;
-use crate::run::{Frame, Runner};
+use crate::run::{Argument, Frame, Runner};
 use crate::sink::{ColumnMeta, command};
 use keel_parser::ast;
+use keel_parser::to_text::quote_name;
 use keel_query::IsolationLevel;
+use keel_query::catalog::{Catalog as _, TableDef};
 use keel_types::error::Result;
 use keel_types::{Length, SqlError, SqlType, Value};
 use std::sync::Arc;
@@ -38,7 +40,7 @@ impl Runner<'_> {
                 }
             }
             "TRACESTATUS" => self.trace_status()?,
-            "CHECKIDENT" => return self.check_ident(program, frame, d),
+            "CHECKIDENT" => return self.check_ident(program, frame, d, quiet),
             "FREEPROCCACHE" => self.info.engine.programs.clear(),
             "USEROPTIONS" => self.user_options()?,
             "FREESYSTEMCACHE" => self.info.engine.programs.clear(),
@@ -221,38 +223,71 @@ impl Runner<'_> {
         self.result_set(&columns, &rows)
     }
 
-    fn check_ident(&mut self, program: &Arc<Program>, frame: &mut Frame, d: &ast::Dbcc) -> Result<()> {
+    fn check_ident(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        d: &ast::Dbcc,
+        quiet: bool,
+    ) -> Result<()> {
         let (name, table) = self.dbcc_table(program, frame, d)?;
-        let Some((_, increment)) = table.columns.iter().find_map(|c| c.identity) else {
+        let identity = table.columns.iter().find_map(|c| Some((c.name.as_str(), c.identity?.1)));
+        let Some((column, increment)) = identity else {
             return Err(SqlError::new(7997, 16, 1, format!("'{name}' does not contain an identity column.")));
         };
         let entry = self.entry_of(table.database)?;
         let current = entry.current_identity(table.object_id);
-        let reseed =
-            d.args.get(1).is_some_and(|a| matches!(&a.kind, ast::ExprKind::Column(c) if c.name.is("RESEED")));
-        let shown = current.map_or("NULL".to_owned(), |n| n.to_string());
-        match d.args.get(2) {
-            Some(value) if reseed => {
-                let value = self.value(program, frame, value, Some(SqlType::BigInt))?;
-                let Value::Int(n) = value else { return Err(errors::not_supported("This value")) };
-                // In a table that never had rows the next value is the new seed itself.
-                let last = if current.is_none() { n.saturating_sub(increment) } else { n };
-                if self.info.transaction.borrow().count > 0 {
-                    // Nobody takes a value before it is certain that this stays.
-                    self.lock_schema(table.database, table.object_id)?;
-                }
-                self.info.restart_identity(&entry, table.object_id, Some(last))?;
-                let text = format!("Checking identity information: current identity value '{shown}'.");
-                self.report(&SqlError::new(7998, 10, 1, text));
-            }
-            _ => {
-                let text = format!(
-                    "Checking identity information: current identity value '{shown}', current column value '{shown}'."
-                );
-                self.report(&SqlError::new(7998, 10, 1, text));
-            }
+        let word = |wanted: &str| {
+            d.args.get(1).is_some_and(|a| matches!(&a.kind, ast::ExprKind::Column(c) if c.name.is(wanted)))
+        };
+        let shown = |n: Option<i64>| n.map_or("NULL".to_owned(), |n| n.to_string());
+        let mut text = format!("Checking identity information: current identity value '{}'", shown(current));
+        let seed = d.args.get(2).filter(|_| word("RESEED"));
+        let to = if let Some(value) = seed {
+            let value = self.value(program, frame, value, Some(SqlType::BigInt))?;
+            let Value::Int(n) = value else { return Err(errors::not_supported("This value")) };
+            // In a table that never had rows the next value is the new seed itself.
+            Some(if current.is_none() { n.saturating_sub(increment) } else { n })
+        } else {
+            let last = self.last_identity_of_rows(&table, column, increment)?;
+            text += &format!(", current column value '{}'", shown(last));
+            let is_behind =
+                |last: &i64| current.is_none_or(|n| if increment < 0 { n > *last } else { n < *last });
+            last.filter(is_behind).filter(|_| !word("NORESEED"))
+        };
+        if to.is_some() && self.info.transaction.borrow().count > 0 {
+            // Nobody takes a value before it is certain that this stays.
+            self.lock_schema(table.database, table.object_id)?;
         }
+        if to.is_some() {
+            self.info.restart_identity(&entry, table.object_id, to)?;
+        }
+        if quiet {
+            return Ok(());
+        }
+        self.report(&SqlError::new(7998, 10, 1, text + "."));
         self.dbcc_message(DONE);
         Ok(())
+    }
+
+    /// The greatest value in an identity column, the least where it goes down; none without rows.
+    fn last_identity_of_rows(
+        &mut self,
+        table: &TableDef,
+        column: &str,
+        increment: i64,
+    ) -> Result<Option<i64>> {
+        let entry = self.entry_of(table.database)?;
+        let schema = self.info.picture(&entry).schema_name(table.schema_id).unwrap_or_default();
+        let name = match table.name.starts_with('#') {
+            true => quote_name(&table.name),
+            false => [&*entry.name(), &schema, &table.name].map(quote_name).join("."),
+        };
+        let last = if increment < 0 { "MIN" } else { "MAX" };
+        let text = format!("SELECT @last = {last}({}) FROM {name}", quote_name(column));
+        let (name, value) = ("@last".into(), Some(Value::Null));
+        let last = Argument { name, value, ty: SqlType::BigInt, output: true, table: None, cursor: None };
+        let returned = self.call_inside(&text, "@last bigint OUTPUT", &[last])?;
+        Ok(returned.outputs.first().and_then(|(_, value, _)| value.as_int()))
     }
 }

@@ -7,6 +7,7 @@ use crate::errors;
 use crate::notify::Reason;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
+use crate::session::options::Switches;
 use keel_base::TreeId;
 use keel_parser::ast::{self, DropClass};
 use keel_query::catalog::{Catalog, ModuleKind, TableDef};
@@ -14,57 +15,67 @@ use keel_query::scope::BindScope as _;
 use keel_types::error::Result;
 use std::sync::Arc;
 
+/// Errors of one object that do not keep a statement from the others: it is not there, of another kind, referred to, system-versioned.
+const OF_ONE: [i32; 4] = [3701, 3705, 3726, 13552];
+
 impl Runner<'_> {
+    /// Those that cannot be dropped do not keep the others: they are told when these are gone.
     pub(super) fn drop_objects(&mut self, program: &Program, d: &ast::Drop) -> Result<()> {
+        let mut kept = Vec::new();
         for name in &d.names {
-            match &d.class {
-                DropClass::Table if name.is_temporary() && !name.is_global_temporary() => {
-                    self.drop_temporary(name, d.if_exists)?;
-                }
-                DropClass::Table => self.drop_table(program, name, d.if_exists)?,
-                DropClass::View => {
-                    self.drop_module(program, name, d.if_exists, "view", &[ModuleKind::View])?
-                }
-                DropClass::Procedure if name.is_temporary() && !name.is_global_temporary() => {
-                    self.before_temp_change();
-                    if !self.info.temp.borrow_mut().remove_procedure(&name.name.text) && !d.if_exists {
-                        return Err(errors::cannot_drop_missing("procedure", name));
-                    }
-                }
-                DropClass::Procedure => {
-                    self.drop_module(program, name, d.if_exists, "procedure", &[ModuleKind::Procedure])?;
-                }
-                DropClass::Function => {
-                    let kinds = [
-                        ModuleKind::ScalarFunction,
-                        ModuleKind::InlineTableFunction,
-                        ModuleKind::TableFunction,
-                    ];
-                    self.drop_module(program, name, d.if_exists, "function", &kinds)?;
-                }
-                DropClass::Trigger => match &d.trigger_target {
-                    Some(target) => self.drop_event_trigger(name, target, d.if_exists)?,
-                    None => {
-                        self.drop_module(program, name, d.if_exists, "trigger", &[ModuleKind::Trigger])?
-                    }
-                },
-                DropClass::Schema => self.drop_schema(name, d.if_exists)?,
-                DropClass::Type => self.drop_type(program, name, d.if_exists)?,
-                DropClass::XmlCollection => self.drop_xml_collection(program, name, d.if_exists)?,
-                DropClass::Sequence | DropClass::Synonym => self.drop_other(program, name, d)?,
-                DropClass::Rule | DropClass::Default => self.drop_bindable(program, name, d)?,
-                DropClass::SecurityPolicy => self.drop_policy(program, name, d.if_exists)?,
-                DropClass::User => self.drop_principal(name, d.if_exists, false)?,
-                DropClass::Role => self.drop_principal(name, d.if_exists, true)?,
-                DropClass::Other(class) if class == "APPLICATION ROLE" => {
-                    self.drop_application_role(&name.name.text)?;
-                }
-                DropClass::ServerRole => self.drop_server_role(&name.name.text, d.if_exists)?,
-                DropClass::Statistics => self.drop_statistics(program, name)?,
-                _ => return Err(errors::not_supported("This DROP")),
+            match self.drop_object(program, d, name) {
+                Err(e) if d.names.len() > 1 && OF_ONE.contains(&e.number) => kept.push(e),
+                dropped => dropped?,
             }
         }
+        let Some(last) = kept.last().map(|e| e.number) else { return Ok(()) };
+        if self.is_caught() || self.info.on(Switches::XACT_ABORT) {
+            return Err(kept.swap_remove(0));
+        }
+        kept.iter().for_each(|e| self.report(e));
+        self.info.error.set(last);
         Ok(())
+    }
+
+    fn drop_object(&mut self, program: &Program, d: &ast::Drop, name: &ast::ObjectName) -> Result<()> {
+        let own = name.is_temporary() && !name.is_global_temporary();
+        match &d.class {
+            DropClass::Table if own => self.drop_temporary(name, d.if_exists),
+            DropClass::Table => self.drop_table(program, name, d.if_exists),
+            DropClass::View => self.drop_module(program, name, d.if_exists, "view", &[ModuleKind::View]),
+            DropClass::Procedure if own => {
+                self.before_temp_change();
+                let dropped = self.info.temp.borrow_mut().remove_procedure(&name.name.text);
+                let found = dropped || d.if_exists;
+                if found { Ok(()) } else { Err(errors::cannot_drop_missing("procedure", name)) }
+            }
+            DropClass::Procedure => {
+                self.drop_module(program, name, d.if_exists, "procedure", &[ModuleKind::Procedure])
+            }
+            DropClass::Function => {
+                let kinds =
+                    [ModuleKind::ScalarFunction, ModuleKind::InlineTableFunction, ModuleKind::TableFunction];
+                self.drop_module(program, name, d.if_exists, "function", &kinds)
+            }
+            DropClass::Trigger => match &d.trigger_target {
+                Some(target) => self.drop_event_trigger(name, target, d.if_exists),
+                None => self.drop_module(program, name, d.if_exists, "trigger", &[ModuleKind::Trigger]),
+            },
+            DropClass::Schema => self.drop_schema(name, d.if_exists),
+            DropClass::Type => self.drop_type(program, name, d.if_exists),
+            DropClass::XmlCollection => self.drop_xml_collection(program, name, d.if_exists),
+            DropClass::Sequence | DropClass::Synonym => self.drop_other(program, name, d),
+            DropClass::Rule | DropClass::Default => self.drop_bindable(program, name, d),
+            DropClass::SecurityPolicy => self.drop_policy(program, name, d.if_exists),
+            DropClass::User => self.drop_principal(name, d.if_exists, false),
+            DropClass::Role => self.drop_principal(name, d.if_exists, true),
+            DropClass::Other(class) if class == "APPLICATION ROLE" => {
+                self.drop_application_role(&name.name.text)
+            }
+            DropClass::ServerRole => self.drop_server_role(&name.name.text, d.if_exists),
+            DropClass::Statistics => self.drop_statistics(program, name),
+            _ => Err(errors::not_supported("This DROP")),
+        }
     }
 
     fn drop_temporary(&mut self, name: &ast::ObjectName, if_exists: bool) -> Result<()> {

@@ -1,5 +1,6 @@
 //! What definitions mean for stored rows: reading a whole table, emptying trees, names of constraints.
 
+use crate::catalog::object_class;
 use crate::engine::TEMPDB;
 use crate::map::txn_error;
 use crate::run::Runner;
@@ -108,6 +109,9 @@ impl Info {
         for index in &table.indexes {
             entry.forget_tree(index.tree);
             self.engine.statistics.forget_tree(TEMPDB, index.tree);
+        }
+        if table.columns.iter().any(|c| c.identity.is_some()) {
+            entry.forget_counter(object_class::COUNTER, table.object_id);
         }
     }
 

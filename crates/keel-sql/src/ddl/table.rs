@@ -558,9 +558,11 @@ impl<'a> TableBuilder<'a> {
                     self.check_of_column(column, &text)?;
                 }
                 self.check_condition(&text)?;
-                let declared_with =
-                    self.table.columns.iter().find(|c| !column.is_empty() && fold(&c.name) == fold(column));
-                let column = declared_with.map_or(0, |c| c.column_id);
+                let column = match own {
+                    Some(_) => self.table.columns.iter().find(|c| fold(&c.name) == fold(column)),
+                    None => only_column(&self.table, &text),
+                };
+                let column = column.map_or(0, |c| c.column_id);
                 self.table.checks.push(CheckDef {
                     object_id,
                     name,
@@ -743,4 +745,10 @@ impl Runner<'_> {
         self.info.temp.borrow_mut().add(level, Arc::new(table));
         Ok(())
     }
+}
+
+/// The column that the stored text of a condition names, if it names one only: its constraint is one of that column, wherever it is declared.
+fn only_column<'t>(table: &'t TableDef, text: &str) -> Option<&'t ColumnDef> {
+    let mut named = table.columns.iter().filter(|c| super::mentions_column(text, &c.name));
+    named.next().filter(|_| named.next().is_none())
 }

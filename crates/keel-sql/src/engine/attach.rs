@@ -13,6 +13,7 @@ use super::server::{StoredDatabase, forget_database, store_database, stored_data
 use super::{DatabaseEntry, Engine, FIRST_USER_DATABASE};
 use crate::catalog::{CatalogObject, DatabaseSettings};
 use crate::errors;
+use crate::host::real;
 use crate::map::db_error;
 use keel_base::DatabaseId;
 use keel_node::detached::{self, Found};
@@ -223,7 +224,6 @@ impl Engine {
 
     /// Whether a directory is a database's of this instance, or of another one that has not detached it.
     fn is_somebodys(&self, dir: &Path) -> Result<bool> {
-        let real = |dir: &Path| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
         let wanted = real(dir);
         let own = self.databases().into_iter().map(|entry| entry.store.dir().to_path_buf());
         let stored = stored_databases(&self.master())?.into_iter();

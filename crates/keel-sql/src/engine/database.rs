@@ -13,7 +13,7 @@ use crate::map::{db_error, txn_error};
 use arc_swap::ArcSwap;
 use hashbrown::HashMap;
 use keel_base::{DatabaseId, Lsn, TreeId};
-use keel_node::{Database, Direction, Isolation, ReadPoint, Role, Transaction};
+use keel_node::{Database, Direction, Isolation, ReadPoint, Role, Transaction, TxnError};
 use keel_query::catalog::ObjectId;
 use keel_store::row;
 use keel_types::error::Result;
@@ -46,6 +46,8 @@ pub struct DatabaseEntry {
     next_object: AtomicI32,
     next_tree: AtomicU32,
     counters: RwLock<HashMap<(u8, i32), Arc<Counter>, foldhash::fast::RandomState>>,
+    /// Those of tables and sequences that are no more, whose rows are still there.
+    gone_counters: Mutex<Vec<(u8, i32)>>,
     row_ids: RwLock<HashMap<TreeId, Arc<AtomicU64>, foldhash::fast::RandomState>>,
     rowversion: AtomicU64,
     /// What its indexes were used for.
@@ -240,6 +242,7 @@ impl DatabaseEntry {
             pending: Mutex::new(0),
             settled: Condvar::new(),
             counters: RwLock::new(stored.counters),
+            gone_counters: Mutex::default(),
             row_ids: RwLock::default(),
             usage: keel_query::usage::UsageCounters::default(),
             users: AtomicU32::new(0),
@@ -440,9 +443,7 @@ impl DatabaseEntry {
     fn write_counter(&self, class: u8, id: i32, value: i64) -> Result<()> {
         let name = self.name();
         let mut txn = self.store.begin(Isolation::ReadCommitted);
-        let row = row::RowBuilder::build(&[Some(&value.to_le_bytes())]);
-        let key = CatalogKey { class, id }.bytes();
-        txn.put_index(SYSTEM_TREE, &key, &row).map_err(|e| txn_error(e, &name, 0))?;
+        put_counter(&mut txn, class, id, value).map_err(|e| txn_error(e, &name, 0))?;
         let _ = txn.commit().map_err(|e| txn_error(e, &name, 0))?;
         Ok(())
     }
@@ -582,20 +583,41 @@ impl DatabaseEntry {
         Ok(())
     }
 
-    /// Writes the exact values of all counters, so that a clean restart leaves no gaps.
+    /// Writes the exact values of all counters, so that a clean restart leaves no gaps, and removes those of what is no more.
     pub fn save_counters(&self) -> Result<()> {
         if self.id == super::TEMPDB || self.snapshot.is_some() {
             return Ok(());
         }
+        let name = self.name();
+        // One at a time, or two could wait for each other's counters.
+        let mut gone = self.gone_counters.lock();
         let counters: Vec<_> = self.counters.read().iter().map(|(k, c)| (*k, Arc::clone(c))).collect();
-        for ((class, id), counter) in counters {
-            let mut state = counter.state.lock();
-            if let Some(last) = state.last.filter(|last| *last != state.reserved) {
-                state.reserved = last;
-                self.write_counter(class, id, last)?;
-            }
+        // Nobody else writes their rows until the transaction is over.
+        let held = counters.iter().map(|(key, counter)| (*key, counter.state.lock()));
+        let mut held: Vec<_> =
+            held.filter(|(_, state)| state.last.is_some_and(|last| last != state.reserved)).collect();
+        if gone.is_empty() && held.is_empty() {
+            return Ok(());
         }
+        let mut txn = self.store.begin(Isolation::ReadCommitted);
+        for (class, id) in gone.drain(..) {
+            let key = CatalogKey { class, id }.bytes();
+            txn.delete_index(SYSTEM_TREE, &key).map_err(|e| txn_error(e, &name, 0))?;
+        }
+        for ((class, id), state) in &mut held {
+            state.reserved = state.last.unwrap_or(state.reserved);
+            put_counter(&mut txn, *class, *id, state.reserved).map_err(|e| txn_error(e, &name, 0))?;
+        }
+        let _ = txn.commit().map_err(|e| txn_error(e, &name, 0))?;
         Ok(())
+    }
+
+    /// Forgets the counter of a table or sequence that is no more.
+    pub fn forget_counter(&self, class: u8, id: i32) {
+        let known = self.counters.write().remove(&(class, id)).is_some();
+        if known && self.id != super::TEMPDB {
+            self.gone_counters.lock().push((class, id));
+        }
     }
 
     /// Closes it for good: counters saved, checkpoint taken.
@@ -634,6 +656,11 @@ impl DatabaseEntry {
         self.settle();
         done
     }
+}
+
+fn put_counter(txn: &mut Transaction, class: u8, id: i32, value: i64) -> std::result::Result<(), TxnError> {
+    let row = row::RowBuilder::build(&[Some(&value.to_le_bytes())]);
+    txn.put_index(SYSTEM_TREE, &CatalogKey { class, id }.bytes(), &row)
 }
 
 /// Version of the picture that opening the database makes.

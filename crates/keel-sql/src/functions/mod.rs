@@ -86,7 +86,7 @@ pub static ALL: &[Function] = &[
     f("XACT_STATE", 0, 0, SqlType::SmallInt, session::xact_state),
     f("@@IDENTITY", 0, 0, NUMBER38, session::identity),
     f("SCOPE_IDENTITY", 0, 0, NUMBER38, session::scope_identity),
-    f("IDENT_CURRENT", 1, 1, NUMBER38, metadata::ident_current),
+    Function { least: 1, ..volatile("IDENT_CURRENT", 1, NUMBER38, metadata::ident_current) },
     f("IDENT_SEED", 1, 1, NUMBER38, metadata::ident_seed),
     f("IDENT_INCR", 1, 1, NUMBER38, metadata::ident_incr),
     f("@@FETCH_STATUS", 0, 0, INT, session::fetch_status),

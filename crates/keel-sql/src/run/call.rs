@@ -387,6 +387,9 @@ impl Runner<'_> {
         let scope_identity = info.scope_identity.replace(None);
         let identity_insert = info.identity_insert.get();
         let in_proc = std::mem::replace(&mut self.in_proc, true);
+        // The text of a remote call is at the level of a batch: who it becomes the session stays.
+        let of_the_client =
+            in_proc && program.identity.kind == ProgramKind::Dynamic && info.modules.borrow().is_empty();
         let database = info.current_database();
         // It may say USE.
         let _stay =
@@ -395,10 +398,10 @@ impl Runner<'_> {
         if database.id != place.id && program.identity.kind == ProgramKind::Procedure {
             info.database.replace(Arc::clone(place));
         }
-        let security = info.enter_security_level(identity);
+        let security = (!of_the_client).then(|| info.enter_security_level(identity));
         let entered = info.enter_program();
         let outcome = self.run(program, frame);
-        info.leave_security_level(security);
+        security.into_iter().for_each(|level| info.leave_security_level(level));
         info.leave_program(program, &entered);
         info.modules.borrow_mut().pop();
         self.return_to(database, program.identity.kind);

@@ -4,7 +4,7 @@ pub(super) mod routines;
 mod shape;
 pub(super) mod usage;
 
-use super::columns::{collation, tables};
+use super::columns::collation;
 use super::constraints::{action, referenced_index};
 use super::{Column, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, facts, int, text};
 use crate::catalog::{PermissionState, SecurableRef};
@@ -12,6 +12,7 @@ use crate::ddl::mentions_column;
 use keel_query::catalog::{Catalog as _, ColumnDef, ModuleKind, TableDef};
 use keel_types::{Length, SqlType, Value};
 use shape::shape;
+use std::sync::Arc;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -287,6 +288,15 @@ fn privileges(cx: &ViewContext<'_>, of_columns: bool) -> Rows {
         }
     }
     rows
+}
+
+/// Tables, temporary ones by the names that tempdb shows.
+fn tables(cx: &ViewContext<'_>) -> Vec<Arc<TableDef>> {
+    let own = super::objects::own_temporary_tables(cx);
+    let mut tables = super::columns::tables(cx);
+    tables.retain(|t| own.iter().all(|o| o.object_id != t.object_id));
+    tables.extend(own.into_iter().map(Arc::new));
+    tables
 }
 
 fn catalog(cx: &ViewContext<'_>) -> Value {

@@ -12,7 +12,7 @@ use keel_parser::ast::StatementKind;
 use keel_query::catalog::{
     BindableDef, Catalog as _, ColumnDef, ModuleDef, ModuleKind, SERVER_TRIGGERS, TypeDef,
 };
-use keel_types::Value;
+use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
 type Rows = Vec<Vec<Value>>;
@@ -60,9 +60,14 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "sql_modules", columns: MODULE, rows: sql_modules },
     SystemView { schema: "sys", name: "all_sql_modules", columns: MODULE, rows: all_sql_modules },
     SystemView { schema: "sys", name: "system_sql_modules", columns: MODULE, rows: system_sql_modules },
-    SystemView { schema: "sys", name: "system_parameters", columns: PARAMETER, rows: |_| Vec::new() },
+    SystemView { schema: "sys", name: "system_parameters", columns: PARAMETER, rows: system_parameters },
     SystemView { schema: "sys", name: "parameters", columns: PARAMETER, rows: parameters },
-    SystemView { schema: "sys", name: "all_parameters", columns: PARAMETER, rows: parameters },
+    SystemView {
+        schema: "sys",
+        name: "all_parameters",
+        columns: PARAMETER,
+        rows: |cx| [parameters(cx), system_parameters(cx)].concat(),
+    },
     SystemView {
         schema: "sys",
         name: "syscomments",
@@ -71,12 +76,12 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("number", SMALL),
             ("colid", SMALL),
             ("status", SMALL),
-            ("ctext", super::SID),
+            ("ctext", SqlType::VarBinary(Length::Limited(8000))),
             ("texttype", SMALL),
             ("language", SMALL),
             ("encrypted", BIT),
             ("compressed", BIT),
-            ("text", TEXT),
+            ("text", SqlType::NVarChar(Length::Limited(4000))),
         ],
         rows: comments,
     },
@@ -121,25 +126,34 @@ fn all_sql_modules(cx: &ViewContext<'_>) -> Rows {
     rows
 }
 
-/// Texts of modules, constraints and computed columns.
+/// Code units of a text in a row of `syscomments`.
+const COMMENT_UNITS: usize = 4000;
+
+/// Texts of modules, constraints and computed columns, those of the system too, in as many rows as they take.
 fn comments(cx: &ViewContext<'_>) -> Rows {
-    let row = |id: i32, number: i32, definition: &str| {
-        let zero = || int(0);
-        let mut row = vec![int(id), int(number), int(1), zero(), NULL, int(2), zero()];
-        row.extend([bit(false), bit(false), text(definition)]);
-        row
+    let mut rows = Rows::new();
+    let mut add = |id: i32, number: i32, definition: &str| {
+        let units: Vec<u16> = definition.encode_utf16().collect();
+        for (i, part) in units.chunks(COMMENT_UNITS).enumerate() {
+            let zero = || int(0);
+            let bytes: Vec<u8> = part.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+            let mut row =
+                vec![int(id), int(number), int(i as i64 + 1), zero(), Value::bytes(bytes), int(2), zero()];
+            row.extend([bit(false), bit(false), text(String::from_utf16_lossy(part))]);
+            rows.push(row);
+        }
     };
-    let modules = of_database(cx).filter_map(|m| Some(row(m.object_id, 0, cx.picture.text_of(m)?)));
-    let bindables = cx.picture.bindables().map(|b| row(b.object_id, 0, &b.text));
-    let mut rows: Rows = modules.chain(bindables).collect();
-    for t in super::columns::tables(cx) {
-        rows.extend(
-            t.columns.iter().filter_map(|c| c.default_constraint()).map(|d| row(d.object_id, 0, &d.text)),
-        );
-        rows.extend(t.checks.iter().map(|c| row(c.object_id, 0, &c.text)));
-        let computed = t.columns.iter().filter_map(|c| Some((c.column_id, c.computed.as_ref()?)));
-        rows.extend(computed.map(|(column, c)| row(t.object_id, column, &c.text)));
+    for m in of_database(cx) {
+        cx.picture.text_of(m).iter().for_each(|definition| add(m.object_id, 0, definition));
     }
+    cx.picture.bindables().for_each(|b| add(b.object_id, 0, &b.text));
+    for t in super::columns::tables(cx) {
+        t.columns.iter().filter_map(|c| c.default_constraint()).for_each(|d| add(d.object_id, 0, &d.text));
+        t.checks.iter().for_each(|c| add(c.object_id, 0, &c.text));
+        let computed = t.columns.iter().filter_map(|c| Some((c.column_id, c.computed.as_ref()?)));
+        computed.for_each(|(column, c)| add(t.object_id, column, &c.text));
+    }
+    crate::procs::catalog::all().for_each(|m| add(m.object_id, 0, &m.text));
     rows
 }
 
@@ -167,21 +181,32 @@ fn parameters(cx: &ViewContext<'_>) -> Rows {
             let row = parameter_row(m.object_id, 0, "", ty, true, false, false);
             rows.push(made(row, declared.result.as_ref()));
         }
-        for (i, p) in program.parameters.iter().enumerate() {
-            let default = p.default.is_some();
-            let row =
-                parameter_row(m.object_id, i as i64 + 1, &p.name, p.ty, p.output, default, p.table.is_some());
+        for (i, row) in declared_parameters(m.object_id, &program).enumerate() {
             rows.push(made(row, declared.parameters.get(i).and_then(Option::as_ref)));
         }
     }
     rows
 }
 
+/// Those of the system's own modules that are T-SQL.
+fn system_parameters(cx: &ViewContext<'_>) -> Rows {
+    let of_module =
+        |m: &Arc<ModuleDef>| Some(declared_parameters(m.object_id, &*program(cx, m)?).collect::<Rows>());
+    crate::procs::catalog::all().filter_map(of_module).flatten().collect()
+}
+
+fn declared_parameters(id: i32, program: &Program) -> impl Iterator<Item = Vec<Value>> {
+    program.parameters.iter().enumerate().map(move |(i, p)| {
+        let default = p.default.is_some();
+        parameter_row(id, i as i64 + 1, &p.name, p.ty, p.output, default, p.table.is_some())
+    })
+}
+
 fn parameter_row(
     id: i32,
     number: i64,
     name: &str,
-    ty: keel_types::SqlType,
+    ty: SqlType,
     output: bool,
     default: bool,
     table: bool,

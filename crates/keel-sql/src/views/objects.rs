@@ -311,7 +311,7 @@ fn objects(cx: &ViewContext<'_>) -> Rows {
 }
 
 /// The reader's temporary tables, when it reads tempdb, by the names they have there.
-fn own_temporary_tables(cx: &ViewContext<'_>) -> Vec<TableDef> {
+pub(super) fn own_temporary_tables(cx: &ViewContext<'_>) -> Vec<TableDef> {
     if cx.entry.id != TEMPDB {
         return Vec::new();
     }

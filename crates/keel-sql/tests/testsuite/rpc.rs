@@ -106,6 +106,22 @@ fn what_cannot_be_prepared_is_told_before_a_statement_ends() {
 }
 
 #[test]
+fn whom_the_text_of_a_call_becomes_the_session_stays() {
+    let engine = server();
+    let mut s = connect(&engine);
+    batch(&mut s, "create user someone without login");
+    let call = |s: &mut Session, sql: &str| rpc(s, RpcProcedure::Id(10), vec![text(sql)]);
+    call(&mut s, "execute as user = 'someone'");
+    assert_eq!(batch(&mut s, "select user_name() as who"), "who\n-------\nsomeone\n(1 row)\n");
+    call(&mut s, "revert");
+    // In a batch it ends with the text, as in a procedure.
+    let inside = "exec ('execute as user = ''someone'''); exec sp_executesql N'execute as user = ''someone'''; select user_name() as who";
+    for outcome in [batch(&mut s, inside), call(&mut s, inside)] {
+        assert_eq!(outcome, "who\n---\ndbo\n(1 row)\n");
+    }
+}
+
+#[test]
 fn scalar_functions_are_called_like_procedures() {
     let engine = server();
     let mut s = connect(&engine);

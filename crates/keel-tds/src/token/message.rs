@@ -5,8 +5,8 @@ use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::token;
 
-/// Longest message text sent, in code units: the token's length is a USHORT of bytes.
-const TEXT_UNITS_MAX: usize = 4000;
+/// Longest message text sent, in code units: PRINT's. The token's length is a USHORT of bytes.
+const TEXT_UNITS_MAX: usize = 8000;
 
 /// An error (class above 10) or information.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -140,7 +140,7 @@ fn str_of(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
 
 /// Rounds half away from zero, as printing in decimal does for what the float looks like with 17 digits.
 fn fixed(f: f64, decimals: usize) -> String {
-    match crate::Decimal::from_f64(f, decimals as u8) {
+    match crate::Decimal::from_printed_f64(f, decimals as u8) {
         Some(d) => d.to_string(),
         None => format!("{f:.decimals$}"),
     }

@@ -159,8 +159,24 @@ impl DatabaseEntry {
         let version = self.next_version();
         next.note_changes(ops, version);
         self.forget_gone_trees(&old, &next, ops);
+        self.forget_gone_counters(ops);
         self.picture.store(Arc::new(next.at_version(version)));
         self.version.store(version, Ordering::Release);
+    }
+
+    /// Forgets the identities of tables and the values of sequences that were dropped.
+    fn forget_gone_counters(&self, ops: &[CatalogOp]) {
+        for op in ops {
+            match op {
+                CatalogOp::Remove(key) if key.class == object_class::TABLE => {
+                    self.forget_counter(object_class::COUNTER, key.id);
+                }
+                CatalogOp::Remove(key) if key.class == object_class::SEQUENCE => {
+                    self.forget_counter(object_class::SEQUENCE_VALUE, key.id);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Forgets what is remembered of trees that no table has any more. One may have gone to another table (SWITCH).
