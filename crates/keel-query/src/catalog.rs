@@ -6,9 +6,11 @@
 //! format: add with `#[serde(default)]`, never change a meaning.
 
 mod bindable;
+mod compression;
 mod plain;
 
 pub use bindable::{BindableDef, DefaultDef, RuleDef};
+pub use compression::Compression;
 
 use crate::full_text::{FullTextDef, StoplistDef};
 use crate::mask::MaskDef;
@@ -139,6 +141,9 @@ pub struct IndexDef {
     /// ON scheme(column).
     #[serde(default)]
     pub partitioned: Option<PartitionedBy>,
+    /// DATA_COMPRESSION, which is only shown: of all partitions (0) and of single ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compression: Vec<(i32, Compression)>,
 }
 
 /// Statistics of columns together, made by CREATE STATISTICS. What they say is sampled when a plan asks.

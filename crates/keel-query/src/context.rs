@@ -6,10 +6,12 @@
 use crate::bind::mask::MaskSource;
 use crate::catalog::{ObjectId, TableDef};
 use crate::errors::{Error, Result};
+use crate::memory::MemoryShare;
 use keel_base::DatabaseId;
 use keel_node::{Isolation, ReadView, Transaction};
 use keel_types::Value;
 use keel_types::datetime::language::Dates;
+use std::sync::Arc;
 
 /// What wants to know in which order transactions have committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ pub trait Transactions {
         database: DatabaseId,
         table: ObjectId,
         action: DmlAction,
-    ) -> Option<Vec<std::sync::Arc<crate::watch::Watch>>> {
+    ) -> Option<Vec<Arc<crate::watch::Watch>>> {
         let _ = (database, table, action);
         None
     }
@@ -188,11 +190,11 @@ pub trait SessionInfo {
     /// The table that SET IDENTITY_INSERT … ON names, if any.
     fn identity_insert(&self) -> Option<(DatabaseId, ObjectId)>;
     /// Working memory and files of the instance; `None` keeps everything in memory.
-    fn work_space(&self) -> Option<&std::sync::Arc<crate::work::WorkSpace>> {
+    fn work_space(&self) -> Option<&Arc<crate::work::WorkSpace>> {
         None
     }
     /// What the session's resource pool has of that memory for a statement; `None` where pools do not limit it.
-    fn memory_share(&self) -> Option<std::sync::Arc<crate::memory::MemoryShare>> {
+    fn memory_share(&self) -> Option<Arc<MemoryShare>> {
         None
     }
     /// Threads that may help the statement at hand, whose MAXDOP this is; `None` where it is to run on its own thread.
@@ -332,10 +334,31 @@ impl RowSink for NoRows {
 pub struct RowBuffer {
     /// The rows so far.
     pub rows: Vec<Vec<Value>>,
+    bytes: usize,
+    /// How many bytes they may take, and of which pool.
+    limit: Option<(usize, Option<Arc<MemoryShare>>)>,
+}
+
+impl RowBuffer {
+    /// One for rows that stay when the statement is over: they may take as much memory as a statement may. Error 701 beyond.
+    #[must_use]
+    pub fn limited(session: &dyn SessionInfo) -> RowBuffer {
+        let limit = session.work_space().map(|work| {
+            let share = session.memory_share();
+            (work.memory_bytes_max_of(share.as_deref()), share)
+        });
+        RowBuffer { limit, ..RowBuffer::default() }
+    }
 }
 
 impl RowSink for RowBuffer {
     fn row(&mut self, values: &[Value]) -> Result<()> {
+        if let Some((most, share)) = &self.limit {
+            self.bytes += crate::exec::row_bytes(values);
+            if self.bytes > *most {
+                return Err(crate::errors::out_of_pool(share.as_deref()));
+            }
+        }
         self.rows.push(values.to_vec());
         Ok(())
     }

@@ -2,8 +2,8 @@
 //!
 //! Static and keyset cursors keep the rows their query gave when they were opened: static ones show them as they were, keyset ones read
 //! each row again by its key when it is fetched ([`Sensitivity`]). A dynamic cursor keeps the rows last fetched and looks for the next ones
-//! in its table ([`Walk`]), or where their order is not the table's does as a keyset one and passes over what is gone. Those of the API are
-//! in [`crate::api_cursor`].
+//! in its table ([`Walk`]), or where their order is not the table's does as a keyset one and passes over what is gone. A fast-forward cursor
+//! walks, too, some rows ahead. Those of the API are in [`crate::api_cursor`].
 
 use crate::api_cursor::{Agreed, Window};
 use crate::errors;
@@ -98,6 +98,8 @@ pub enum Sensitivity {
 pub struct Walk {
     /// Its order is the table's from the end to the beginning.
     pub descending: bool,
+    /// How many rows it reads at once where one is asked for: a fast-forward one need not know what is there now.
+    pub ahead: u64,
     /// Queries that were compiled for steps, with how many rows they give.
     steps: [Option<(u64, CursorQuery)>; 4],
 }
@@ -124,10 +126,17 @@ impl Step {
 }
 
 impl Walk {
-    /// A walk in the order of the table, or against it.
+    /// A walk in the order of the table, or against it, row by row.
     #[must_use]
     pub fn new(descending: bool) -> Walk {
-        Walk { descending, ..Walk::default() }
+        Walk { descending, ahead: 1, ..Walk::default() }
+    }
+
+    /// The same, reading ahead.
+    #[must_use]
+    pub fn reading_ahead(self) -> Walk {
+        const ROWS: u64 = 64;
+        Walk { ahead: ROWS, ..self }
     }
 
     /// The query of a step for so many rows, as it was compiled last.
@@ -369,7 +378,10 @@ impl Cursors {
         match id.and_then(|id| self.get(id)) {
             None => -3,
             Some(c) if !c.open => -1,
-            Some(c) => i64::from(c.sensitivity == Sensitivity::Dynamic || !c.rows.is_empty()),
+            Some(c) => {
+                let unknown = c.walk.is_some() || c.sensitivity == Sensitivity::Dynamic;
+                i64::from(unknown || !c.rows.is_empty())
+            }
         }
     }
 }

@@ -185,6 +185,17 @@ fetch next from m
 fetch prior from m
 close m
 deallocate m
+declare m cursor local scroll dynamic for select id, g from many where v = 7
+open m
+fetch last from m
+fetch prior from m
+fetch relative -3 from m
+fetch next from m
+delete many where current of m
+fetch prior from m
+fetch relative 2 from m
+close m
+deallocate m
 drop table many
 GO
 -- Table variables.
@@ -207,6 +218,13 @@ fetch next from tv
 delete @t where current of tv
 deallocate tv
 select * from @t
+GO
+-- A common table expression with the name of a table.
+declare ct cursor for with t as (select 1 as a, 2 as b) select a from t
+open ct
+select @@cursor_rows as kept
+fetch next from ct
+deallocate ct
 GO
 -- A table that is defined otherwise.
 declare a cursor for select id, v from t
@@ -270,3 +288,32 @@ exec @rc = sp_cursoropen @c output, N'select id from w', 0x6010, 1, 9
 select @rc as closed, @c as c
 GO
 drop table t, w
+GO
+-- Fast-forward ones read some rows ahead, in the order of the table, and see no more than they ask for.
+create table f (id int primary key, v int)
+insert f select value, value % 7 from generate_series(1, 200)
+declare @id int, @n int = 0, @sum int = 0
+declare ff cursor local fast_forward for select id from f where v < 6 order by id desc
+open ff
+select @@cursor_rows as n, cursor_status('local', 'ff') as status
+while 1 = 1 begin fetch next from ff into @id; if @@fetch_status <> 0 break; select @n += 1, @sum += @id end
+select @n as n, @sum as [sum]
+fetch next from ff
+close ff
+open ff
+fetch next from ff
+fetch prior from ff
+delete f where current of ff
+deallocate ff
+declare ff cursor local forward_only read_only for select id from f where id in (3, 199)
+open ff
+insert f values (0, 0)
+fetch next from ff
+fetch next from ff
+fetch next from ff
+deallocate ff
+declare ff cursor local fast_forward for select v, count(*) as c from f group by v
+open ff
+select @@cursor_rows as n
+deallocate ff
+drop table f

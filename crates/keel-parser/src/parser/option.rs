@@ -188,7 +188,7 @@ impl Parser<'_> {
         Ok(OptValue::Word(word))
     }
 
-    /// `( … )` of options, where an element may also be a bare number, string, range or further list.
+    /// `( … )` of options, where an element may also be a bare number, string, range (`TO` with a list of both ends) or further list.
     fn options_or_values(&mut self) -> Result<Vec<Opt>> {
         self.expect(Tok::LParen)?;
         if self.eat(Tok::RParen) {
@@ -205,7 +205,10 @@ impl Parser<'_> {
             Tok::Int | Tok::Decimal | Tok::Binary | Tok::Minus => {
                 let value = self.measure()?;
                 if self.eat_kw(Kw::TO) {
-                    self.signed_literal()?;
+                    let end = OptValue::Number(self.signed_literal()?);
+                    let ends = [value, end].map(|value| Opt { name: SmolStr::default(), value, span });
+                    let value = OptValue::List(ends.to_vec());
+                    return Ok(Opt { name: SmolStr::new_static("TO"), value, span: self.since(span) });
                 }
                 Ok(Opt { name: SmolStr::default(), value, span: self.since(span) })
             }

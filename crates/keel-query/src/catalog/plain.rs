@@ -54,6 +54,7 @@ impl IndexDef {
             ignore_dup_key: false,
             fill_factor: 0,
             partitioned: None,
+            compression: Vec::new(),
         }
     }
 

@@ -116,12 +116,14 @@ impl LowHigh {
     }
 }
 
-/// Behind or before which row a range of a clustered tree is read.
+/// Behind or before which row a range of a tree is read.
 pub struct Beyond {
     /// That row's locator; nothing is read where it is NULL.
     pub locator: Code,
     /// Before it, not behind it.
     pub before: bool,
+    /// The tree is one of entries, in which locators follow the key.
+    pub of_entries: bool,
 }
 
 /// Which part of a tree is read.

@@ -169,6 +169,12 @@ fn locator_value<'e>(get: &Get, e: &'e Expr, ops: &[CmpOp]) -> Option<(CmpOp, &'
     found.then_some((*op, &**right))
 }
 
+/// Whether an index with so many leading columns given has its rows in the order of their locators: the tree of the rows has, and the entries
+/// of one key that is not unique, which end with them.
+fn is_by_locator(index: &IndexDef, position: usize, given: usize) -> bool {
+    position == 0 || !index.unique && given == index.key.len()
+}
+
 /// How a condition gives the locator.
 const IS: [CmpOp; 1] = [CmpOp::Eq];
 /// How a condition says behind or before which locator rows are.
@@ -478,7 +484,7 @@ impl Planner<'_, '_> {
         path.point = index.unique && !index.key.is_empty() && path.eq.len() == index.key.len();
         if path.point {
             path.rows = 1.0;
-        } else if position == 0 && path.list.is_none() {
+        } else if path.list.is_none() && is_by_locator(index, position, path.eq.len()) {
             path.beyond = r.conjuncts.iter().position(|e| locator_value(r.get, e, &BEYOND).is_some());
             path.by_locator = r.order.is_some_and(|order| matches!(order, [(s, _)] if *s == r.get.locator));
         }
@@ -717,7 +723,7 @@ impl Planner<'_, '_> {
         let found = path.beyond.and_then(|at| locator_value(get, &conjuncts[at], &BEYOND));
         let Some((op, value)) = found else { return Ok(None) };
         let locator = Compiler { subqueries: self }.value(value)?;
-        Ok(Some(Beyond { locator, before: op == CmpOp::Lt }))
+        Ok(Some(Beyond { locator, before: op == CmpOp::Lt, of_entries: path.index != 0 }))
     }
 }
 

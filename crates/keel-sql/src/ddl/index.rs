@@ -1,5 +1,6 @@
 //! CREATE, ALTER and DROP INDEX, and building an index over existing rows.
 
+use super::compression::compress;
 use super::storage;
 use super::table::{TableBuilder, fill_factor, kind_of, option_on};
 use crate::catalog::{Named, fold};
@@ -94,7 +95,7 @@ impl Runner<'_> {
         }
         let entry = self.entry_of(table.database)?;
         let filter = c.filter.as_ref().map(|f| of_columns(f, &table.name)).transpose()?;
-        let index = {
+        let mut index = {
             let scope = self.ddl_scope(program);
             let mut builder = TableBuilder::new(&scope, &entry, table.schema_id, &table.name);
             builder.table = base.clone();
@@ -118,6 +119,7 @@ impl Runner<'_> {
                 ..IndexDef::plain(index_id, tree, name, kind_of(clustered), key)
             }
         };
+        compress(&mut index, &c.options, None);
         super::placement::check_unique(&base, &index)?;
         self.refuse_index_of_changes(&table, &index)?;
         self.check_view_key(&table, &index)?;
@@ -436,6 +438,7 @@ impl Runner<'_> {
             }
             if a.action == AlterIndexAction::Rebuild {
                 set_fill_factor(&mut new.indexes[at], &a.options);
+                compress(&mut new.indexes[at], &a.options, a.partition.as_deref());
             }
             let index = &new.indexes[at];
             match a.action {
@@ -482,6 +485,9 @@ impl Runner<'_> {
         if let Some(clustered) = new.indexes.iter_mut().find(|i| i.kind == IndexKind::Clustered) {
             set_ignore_dup_key(clustered, options)?;
             set_fill_factor(clustered, options);
+        }
+        if let Some(rows) = new.indexes.first_mut() {
+            compress(rows, options, partition);
         }
         if new != *table {
             self.replace_table(new)?;

@@ -18,6 +18,7 @@ mod capture;
 mod change_tracking;
 mod clone;
 mod collate;
+mod compression;
 mod database;
 mod database_snapshot;
 mod database_state;

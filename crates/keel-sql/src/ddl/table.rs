@@ -480,7 +480,7 @@ impl<'a> TableBuilder<'a> {
         let name =
             self.constraint_name(constraint.name.as_ref(), if *primary { "PK" } else { "UQ" }, "", object_id);
         let index_id = if clustered { 1 } else { self.next_index_id() };
-        let index = IndexDef {
+        let mut index = IndexDef {
             unique: true,
             is_primary_key: *primary,
             is_unique_constraint: !*primary,
@@ -489,6 +489,7 @@ impl<'a> TableBuilder<'a> {
             fill_factor: fill_factor(options).unwrap_or(0),
             ..IndexDef::plain(index_id, self.tree()?, name, kind_of(clustered), key)
         };
+        super::compression::compress(&mut index, options, None);
         self.table.indexes.push(index);
         self.place_last(filegroup.as_ref())
     }
@@ -510,7 +511,7 @@ impl<'a> TableBuilder<'a> {
         }
         let filter = index.filter.as_ref().map(|f| self.expression_text(f));
         let (index_id, name) = (if clustered { 1 } else { self.next_index_id() }, index.name.text.as_str());
-        let def = IndexDef {
+        let mut def = IndexDef {
             unique: index.unique,
             included,
             filter,
@@ -518,6 +519,7 @@ impl<'a> TableBuilder<'a> {
             fill_factor: fill_factor(&index.options).unwrap_or(0),
             ..IndexDef::plain(index_id, self.tree()?, name, kind_of(clustered), key)
         };
+        super::compression::compress(&mut def, &index.options, None);
         self.table.indexes.push(def);
         self.place_last(index.filegroup.as_ref())
     }
@@ -667,12 +669,15 @@ impl Runner<'_> {
         place.refuse_system_schema()?;
         self.lock_name(&place)?;
         self.check_free(&place)?;
-        let table = {
+        let mut table = {
             let scope = self.ddl_scope(program);
             let mut builder = TableBuilder::new(&scope, &place.entry, place.schema_id, &place.name);
             builder.table.memory_optimized = super::options::memory(&c.options)?;
             builder.all_on(&c.elements, c.filegroup.as_ref())?
         };
+        if let Some(rows) = table.indexes.first_mut() {
+            super::compression::compress(rows, &c.options, None);
+        }
         self.lock_schemes(&place.entry, &table)?;
         self.lock_collections(&place.entry, &table)?;
         self.check_constraint_names(&place.entry, &table, Vec::new())?;

@@ -83,6 +83,7 @@ impl Runner<'_> {
         let kind = match agreed.kind {
             scroll::DYNAMIC | scroll::FORWARD_ONLY if walk.is_some() => (Sensitivity::Dynamic, walk),
             scroll::KEYSET | scroll::FORWARD_ONLY => (Sensitivity::Keyset, None),
+            scroll::FAST_FORWARD => (Sensitivity::Static, walk),
             _ => (Sensitivity::Static, None),
         };
         let mut cursor = self.new_cursor((&program, &frame), (&definition, query.0), keys, kind)?;
@@ -469,7 +470,7 @@ fn declared_cursor(program: &Program) -> Option<&CursorOp> {
 fn definition(select: &ast::SelectStatement, scroll_options: i32) -> ast::CursorDefinition {
     let kinds = scroll_options & scroll::KINDS;
     ast::CursorDefinition {
-        insensitive: kinds != 0 && kinds & (scroll::KEYSET | scroll::DYNAMIC | scroll::FORWARD_ONLY) == 0,
+        insensitive: kinds == scroll::STATIC,
         scope: None,
         scroll: None,
         kind: None,

@@ -259,11 +259,9 @@ impl Runner<'_> {
         direction: &FetchDirection,
         argument: i64,
     ) -> Result<(Option<Vec<Value>>, i32)> {
-        if self.info.cursors.borrow().get(id).is_some_and(|c| c.walk.is_some()) {
-            let (kind, row) = direction.as_fetch(argument);
-            self.walk(id, kind, row, 1)?;
-            let cursors = self.info.cursors.borrow();
-            let row = cursors.get(id).and_then(|c| c.rows.first()).map(|r| r.values.clone());
+        let walks = self.info.cursors.borrow().get(id).and_then(|c| Some(c.walk.as_ref()?.ahead));
+        if let Some(ahead) = walks {
+            let row = self.walk_to(id, direction.as_fetch(argument), ahead)?;
             let status = if row.is_some() { 0 } else { NO_ROW };
             return Ok((row, status));
         }

@@ -34,7 +34,7 @@ impl Runner<'_> {
         vars: &mut [Value],
     ) -> Result<Vec<Vec<Value>>> {
         let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
-        let mut rows = RowBuffer::default();
+        let mut rows = RowBuffer::limited(self.info);
         let run = plan.run(&mut self.context(vars), &mut rows);
         self.leave_views();
         run.map(|_| rows.rows)

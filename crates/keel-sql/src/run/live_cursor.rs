@@ -30,6 +30,15 @@ impl Runner<'_> {
         use ast::CursorKind as K;
         let read_only =
             definition.read_only || matches!(definition.concurrency, Some(ast::CursorConcurrency::ReadOnly));
+        let walk = || self.walk_of(program, frame, definition, keys);
+        let forward = !definition.insensitive && !scrollable(definition);
+        let fast = definition.kind == Some(K::FastForward) || definition.kind.is_none() && read_only;
+        if forward
+            && fast
+            && let Some(walk) = walk()
+        {
+            return (Sensitivity::Static, Some(walk.reading_ahead()));
+        }
         let asked = match definition.kind {
             _ if definition.insensitive || keys.is_empty() => Sensitivity::Static,
             Some(K::Static | K::FastForward) => Sensitivity::Static,
@@ -51,7 +60,7 @@ impl Runner<'_> {
         let found_by_key = placed || keys.iter().all(|k| k.name != LOCATOR);
         match capped {
             Sensitivity::Keyset if !found_by_key => (Sensitivity::Static, None),
-            Sensitivity::Dynamic => (Sensitivity::Dynamic, self.walk_of(program, frame, definition, keys)),
+            Sensitivity::Dynamic => (Sensitivity::Dynamic, walk()),
             other => (other, None),
         }
     }
@@ -86,7 +95,9 @@ impl Runner<'_> {
     ) -> Option<Arc<TableDef>> {
         let ast::QueryBody::Select(body) = &definition.select.query.body else { return None };
         let scope = self.scope(program, frame);
+        let ctes = definition.select.with.iter().flat_map(|with| &with.ctes);
         match &body.from.first()?.kind {
+            ast::TableSourceKind::Named { name, .. } if super::target::cte(name, ctes).is_some() => None,
             ast::TableSourceKind::Named { name, .. } => crate::ddl::find_table(&scope, name),
             ast::TableSourceKind::Variable { variable, .. } => scope.table_variable(&variable.name),
             _ => None,

@@ -74,9 +74,12 @@ fn target(statement: &StatementKind) -> Option<Target<'_>> {
 }
 
 /// The CTE of that name, the last one that has it.
-fn cte<'a>(name: &ObjectName, ctes: &'a [ast::Cte]) -> Option<&'a ast::Query> {
+pub(super) fn cte<'a>(
+    name: &ObjectName,
+    ctes: impl IntoIterator<Item = &'a ast::Cte>,
+) -> Option<&'a ast::Query> {
     let named = |c: &&ast::Cte| name.is_simple() && same(&c.name.text, &name.name.text);
-    ctes.iter().rev().find(named).map(|c| &c.query)
+    ctes.into_iter().filter(named).last().map(|c| &c.query)
 }
 
 fn aliased<'a>(source: &'a TableSource, wanted: &str) -> Option<Target<'a>> {

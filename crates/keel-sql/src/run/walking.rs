@@ -10,6 +10,8 @@
 //! ([`keel_query::bind::LOCATOR`]). A place stays where it is when its row goes. Movements are those of rowsets of dynamic cursors in ODBC
 //! (SQLFetchScroll, "Cursor positioning rules").
 //!
+//! Fast-forward cursors go the same way. They only go forwards, and read some rows ahead.
+//!
 //! Deliberately absent: orders of other indexes than the clustered one. Cursors with them keep their rows ([`super::live_cursor`]).
 
 use super::Runner;
@@ -55,6 +57,28 @@ impl Landing {
 }
 
 impl Runner<'_> {
+    /// Moves a walking cursor to one row and gives it: from those that were read ahead, if it is the next of them.
+    pub(super) fn walk_to(
+        &mut self,
+        id: u64,
+        (kind, row): (FetchKind, i64),
+        ahead: u64,
+    ) -> Result<Option<Vec<Value>>> {
+        let known = {
+            let mut cursors = self.info.cursors.borrow_mut();
+            let c = cursors.get_mut(id).expect("the caller has found it");
+            let known = ahead > 1 && c.position > 0 && c.position < c.rows.len();
+            c.position += usize::from(known);
+            known
+        };
+        if !known {
+            self.walk(id, kind, row, ahead)?;
+        }
+        let cursors = self.info.cursors.borrow();
+        let c = cursors.get(id).expect("nothing removes it while it is fetched from");
+        Ok(c.rows.get(c.position.saturating_sub(1)).map(|row| row.values.clone()))
+    }
+
     /// Moves a walking cursor to `count` rows, of which the first is told by `kind` and `row`. True when a move before the first row was made to
     /// end on it. 16925 for ABSOLUTE.
     pub(super) fn walk(&mut self, id: u64, kind: FetchKind, row: i64, count: u64) -> Result<bool> {
@@ -194,7 +218,10 @@ pub(super) fn step_query(c: &Cursor, step: Step, count: u64) -> Option<Unit> {
         let terms = body.filter.take().into_iter().chain([beyond]).collect();
         body.filter = Some(all_of(terms, span));
     }
-    let count = ast::Literal::Numeric { mantissa: count.into(), precision: 20, scale: 0 };
+    let count = match i32::try_from(count) {
+        Ok(count) => ast::Literal::Int(count),
+        Err(_) => ast::Literal::Numeric { mantissa: count.into(), precision: 20, scale: 0 },
+    };
     let count = expr(ast::ExprKind::Literal(count), span);
     body.top = Some(ast::Top { count, percent: false, with_ties: false });
     select.query.order_by = vec![ast::OrderItem { expr: place(), descending }];

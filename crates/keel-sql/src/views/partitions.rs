@@ -8,7 +8,7 @@ use super::{
     text,
 };
 use keel_node::CATALOG_TREE;
-use keel_query::catalog::{IndexDef, TableDef};
+use keel_query::catalog::{Compression, IndexDef, TableDef};
 use keel_types::Value;
 use std::sync::Arc;
 
@@ -138,15 +138,24 @@ pub(super) fn catalog_rows(cx: &ViewContext<'_>) -> i64 {
 }
 
 fn partitions(cx: &ViewContext<'_>) -> Rows {
-    let row = |object: i32, index: i32, number: i64, id: i64, rows: i64| {
+    let row = |(object, index): (i32, i32), number: i64, id: i64, rows: i64, compression: Compression| {
         let mut row = vec![int(id), int(object), int(index), int(number), int(id), int(rows)];
-        row.extend([int(0), int(0), text("NONE"), bit(false), text("OFF")]);
+        let kind = Compression::ALL.iter().position(|(kind, _)| *kind == compression).unwrap_or(0);
+        row.extend([int(0), int(kind as i64), text(Compression::ALL[kind].1), bit(false), text("OFF")]);
         row
     };
-    let mut rows = vec![row(CATALOG_OBJECT, 1, 1, CATALOG_TREE.0.into(), catalog_rows(cx))];
+    let catalog = (CATALOG_OBJECT, 1);
+    let mut rows = vec![row(catalog, 1, CATALOG_TREE.0.into(), catalog_rows(cx), Compression::None)];
     for t in stored(cx) {
         for part in of_table(cx, &t) {
-            rows.push(row(t.object_id, part.index.index_id, part.number, part.id(), part.rows));
+            let compression = part.index.compression_of(i32::try_from(part.number).unwrap_or(0));
+            rows.push(row(
+                (t.object_id, part.index.index_id),
+                part.number,
+                part.id(),
+                part.rows,
+                compression,
+            ));
         }
     }
     rows

@@ -99,22 +99,26 @@ impl Range {
             return Ok(false);
         }
         match &node.beyond {
-            Some(beyond) => self.go_beyond(beyond, cx),
+            Some(beyond) => self.go_beyond(beyond, start, cx),
             None => Ok(true),
         }
     }
 
-    /// Leaves what is behind or before a row. The range can be empty then.
-    fn go_beyond(&mut self, beyond: &Beyond, cx: &mut Cx<'_>) -> Result<bool> {
+    /// Leaves what is behind or before a row, whose key begins with `start`. The range can be empty then.
+    fn go_beyond(&mut self, beyond: &Beyond, start: &mut Vec<u8>, cx: &mut Cx<'_>) -> Result<bool> {
+        if !beyond.of_entries {
+            start.clear();
+        }
         beyond.locator.with(cx, |v| {
-            let Value::Bytes(key) = v else { return false };
+            let Value::Bytes(locator) = v else { return false };
+            start.extend_from_slice(locator);
             let inside = if beyond.before {
-                self.unbounded_high || self.high[..] > key[..]
+                self.unbounded_high || self.high > *start
             } else {
-                self.unbounded_low || self.low[..] <= key[..]
+                self.unbounded_low || self.low <= *start
             };
             if inside {
-                self.leave(key, beyond.before);
+                self.leave(start, beyond.before);
             }
             true
         })

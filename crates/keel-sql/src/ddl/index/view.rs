@@ -126,7 +126,7 @@ impl Runner<'_> {
         let tables: BTreeSet<ObjectId> = shape.tables.iter().map(|t| t.object_id).collect();
         self.lock_tables_of(&view.entry, tables.iter().copied())?;
         let mut rows = self.rows_to_be(&view, &shape, tables)?;
-        let index = {
+        let mut index = {
             let scope = self.ddl_scope(program);
             let mut builder = TableBuilder::new(&scope, &view.entry, rows.schema_id, &rows.name);
             builder.table = rows.clone();
@@ -143,6 +143,7 @@ impl Runner<'_> {
                 ..IndexDef::plain(1, tree, name, IndexKind::Clustered, key)
             }
         };
+        crate::ddl::compression::compress(&mut index, &c.options, None);
         if let Some(by) = index.partitioned {
             self.lock_scheme(&view.entry, by)?;
         }
