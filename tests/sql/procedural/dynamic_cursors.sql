@@ -268,6 +268,8 @@ exec sp_cursorfetch @c, 0x20, -9, 2
 exec sp_cursorfetch @c, 0x20, 2, 1
 exec sp_cursorfetch @c, 1, 0, 0
 exec sp_cursorfetch @c, 2, 0, 1
+exec sp_cursorfetch @c, 2, 0, 0
+exec sp_cursorfetch @c, 2, 0, 1
 exec sp_cursorfetch @c, 0x10, 1, 1
 exec sp_cursorclose @c
 -- Forward-only ones, too; they do not close themselves, which fast-forward ones do, and say so.

@@ -142,7 +142,10 @@ impl Parser<'_> {
             return Ok(DropIndexItem { index: name.name, table, options: self.with_options()? });
         }
         // The old form: the table is the qualifier.
-        let Some(table) = name.schema.take() else { return Err(self.unexpected()) };
+        let Some(table) = name.schema.take() else {
+            let wanted = "Must specify the table name and index name for the DROP INDEX statement.";
+            return Err(crate::ParseError::new(159, self.span().line, wanted));
+        };
         let index = std::mem::replace(&mut name.name, table);
         name.schema = name.database.take();
         name.database = name.server.take();

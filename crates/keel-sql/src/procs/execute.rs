@@ -5,10 +5,12 @@ use crate::column_keys::describe::{KEY_COLUMNS, PARAMETER_COLUMNS, parameter_enc
 use crate::describe;
 use crate::errors;
 use crate::run::{Argument, Runner};
+use keel_types::SqlError;
 use std::sync::Arc;
 
 /// `sp_executesql @stmt, @params, values…`
 pub(super) fn sp_executesql(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    is_unicode(args.first(), "@statement", 2)?;
     // Whatever the first two are called, they are the text and the declarations.
     let text = |at: usize| {
         args.get(at).and_then(|a| string(std::slice::from_ref(a), a.name.trim_start_matches('@'), 0))
@@ -20,9 +22,19 @@ pub(super) fn sp_executesql(runner: &mut Runner<'_>, args: &[Argument]) -> Outco
         }
         return Err(errors::parameter_missing("sp_executesql", "@statement").into());
     };
+    is_unicode(args.get(1), "@params", 3)?;
     let declarations = string(args, "params", 1).or_else(|| text(1)).unwrap_or_default();
     let skip = args.len().min(2);
     run_sql(runner, statement.into(), declarations.into(), &args[skip..], skip)
+}
+
+/// Error 214 with a state unless an argument is of the types that texts have.
+fn is_unicode(argument: Option<&Argument>, name: &str, state: u8) -> keel_types::error::Result<()> {
+    if argument.is_none_or(|a| a.ty.is_national()) {
+        return Ok(());
+    }
+    let text = format!("Procedure expects parameter '{name}' of type 'ntext/nchar/nvarchar'.");
+    Err(SqlError::new(214, 16, state, text))
 }
 
 /// Runs a parameterised text; `skip` is the place of the first value in the caller's argument list.

@@ -191,7 +191,8 @@ impl Runner<'_> {
             let total = c.rows.len() as i64;
             let api = c.api.as_mut().expect("a cursor of the API");
             if walks {
-                api.window = Window::of_all(c.rows.len(), c.position);
+                let kept = if count > 0 || kind == FetchKind::Refresh { c.rows.len() } else { 0 };
+                api.window = Window::of_all(kept, c.position);
             } else {
                 adjusted = api.window.fetch(kind, row, count.max(0), total);
                 c.position = api.window.start as usize;

@@ -218,14 +218,14 @@ impl Runner<'_> {
         if count == 0 {
             return Err(errors::rollback_without_begin());
         }
-        if name.is_empty() || crate::catalog::fold(name) == crate::catalog::fold(&outer) && !outer.is_empty()
-        {
+        // Names of transactions and savepoints tell upper from lower case, whatever the collation.
+        if name.is_empty() || *name == *outer {
             self.rollback_everything();
             return Ok(());
         }
         let found = {
             let savepoints = self.info.savepoints.borrow();
-            savepoints.iter().rposition(|s| crate::catalog::fold(&s.name) == crate::catalog::fold(name))
+            savepoints.iter().rposition(|s| s.name == *name)
         };
         let Some(at) = found else { return Err(errors::no_such_transaction(name)) };
         if doomed {

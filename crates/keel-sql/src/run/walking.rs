@@ -91,6 +91,8 @@ impl Runner<'_> {
             FetchKind::Absolute => return Err(errors::fetch_dynamic(kind.name())),
             FetchKind::First if count == 0 => Landing::Before,
             FetchKind::Last if count == 0 => Landing::Behind,
+            // Nothing is asked for.
+            _ if count == 0 => return Ok(false),
             FetchKind::First => Landing::forward(self.steps(id, Step::First, None, count)?),
             FetchKind::Last => Landing::forward(self.steps(id, Step::Last, None, count)?),
             FetchKind::Next => self.walk_on(id, stand, count)?,

@@ -18,7 +18,7 @@ GO
 -- A scalar one takes DEFAULT too.
 select sys.fn_hadr_backup_is_preferred_replica(default) as n
 GO
--- A text that is NULL is no statement.
+-- A text that is NULL is no statement; a NULL without a type is no text.
 declare @sql nvarchar(max)
 exec sp_executesql @sql
 exec sp_executesql @stmt = null

@@ -177,7 +177,7 @@ fn number_to_float(value: &Value, cast: &Cast) -> Result<Value> {
 /// Reads an integer with an optional sign and blanks around it; no text is zero. `Err(true)` means digits of a number
 /// too large.
 pub fn parse_integer(text: &str) -> std::result::Result<i64, bool> {
-    let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
+    let text = text.trim_matches(' ');
     let (negative, digits) = match text.as_bytes().first() {
         None => return Ok(0),
         Some(b'-') => (true, text[1..].trim_start_matches(' ')),
@@ -214,7 +214,7 @@ fn text_to_int(value: &Value, cast: &Cast) -> Result<Value> {
 
 fn text_to_bit(value: &Value, cast: &Cast) -> Result<Value> {
     let text = text(value, cast)?;
-    let word = text.trim();
+    let word = text.trim_matches(' ');
     if word.eq_ignore_ascii_case("true") {
         return Ok(Value::Bit(true));
     }
@@ -230,7 +230,7 @@ fn text_to_bit(value: &Value, cast: &Cast) -> Result<Value> {
 }
 
 fn text_to_decimal(value: &Value, cast: &Cast) -> Result<Value> {
-    let text = text(value, cast)?.trim_matches(|c: char| c.is_ascii_whitespace());
+    let text = text(value, cast)?.trim_matches(' ');
     match Decimal::parse(text) {
         Ok(d) => checked_decimal(d.rescale(cast.to.scale()), cast),
         Err(true) => Err(raise::overflow_from(cast.from, cast.to)),
@@ -240,10 +240,10 @@ fn text_to_decimal(value: &Value, cast: &Cast) -> Result<Value> {
 
 /// Digits with commas anywhere before the point, a currency sign before or after the sign, blanks around.
 fn text_to_money(value: &Value, cast: &Cast) -> Result<Value> {
-    let mut rest = text(value, cast)?.trim();
+    let mut rest = text(value, cast)?.trim_matches(' ');
     let mut negative = false;
     if let Some(inner) = rest.strip_prefix('(').and_then(|r| r.strip_suffix(')')) {
-        (negative, rest) = (true, inner.trim());
+        (negative, rest) = (true, inner.trim_matches(' '));
     }
     loop {
         let mut chars = rest.chars();
@@ -273,7 +273,7 @@ fn text_to_money(value: &Value, cast: &Cast) -> Result<Value> {
 }
 
 fn text_to_float(value: &Value, cast: &Cast) -> Result<Value> {
-    let text = text(value, cast)?.trim();
+    let text = text(value, cast)?.trim_matches(' ');
     if text.is_empty() {
         return Ok(Value::Float(0.0));
     }
