@@ -2,6 +2,7 @@
 
 use super::full_text::FullTextPredicate;
 use super::merge_types::{assign_to, cast_to, in_collation, named_collation, resolve_collation};
+use super::operators::{arith_op, compare_op};
 use super::rel::{Aggregate, Rel, Subquery, SubqueryUse};
 use super::window::PendingWindow;
 use super::{Around, Binder, BoundQuery, Scope, same_name};
@@ -746,35 +747,6 @@ fn of_the_moment(rel: &Rel, slot: Slot) -> Option<&Expr> {
     let Rel::Project { input, exprs } = rel else { return None };
     let [(own, value)] = exprs.as_slice() else { return None };
     (matches!(**input, Rel::One) && *own == slot && value.is_of_the_moment()).then_some(value)
-}
-
-/// The operator of the syntax tree.
-#[must_use]
-pub fn compare_op(op: ast::CompareOp) -> CmpOp {
-    match op {
-        ast::CompareOp::Equal => CmpOp::Eq,
-        ast::CompareOp::NotEqual => CmpOp::Ne,
-        ast::CompareOp::Less => CmpOp::Lt,
-        ast::CompareOp::LessOrEqual => CmpOp::Le,
-        ast::CompareOp::Greater => CmpOp::Gt,
-        ast::CompareOp::GreaterOrEqual => CmpOp::Ge,
-    }
-}
-
-/// The operator of the syntax tree.
-pub fn arith_op(op: ast::BinaryOp) -> Result<ArithOp> {
-    Ok(match op {
-        ast::BinaryOp::Add | ast::BinaryOp::Concat => ArithOp::Add,
-        ast::BinaryOp::Subtract => ArithOp::Sub,
-        ast::BinaryOp::Multiply => ArithOp::Mul,
-        ast::BinaryOp::Divide => ArithOp::Div,
-        ast::BinaryOp::Modulo => ArithOp::Mod,
-        ast::BinaryOp::BitAnd => ArithOp::BitAnd,
-        ast::BinaryOp::BitOr => ArithOp::BitOr,
-        ast::BinaryOp::BitXor => ArithOp::BitXor,
-        ast::BinaryOp::ShiftLeft => return Err(errors::syntax_near("<<")),
-        ast::BinaryOp::ShiftRight => return Err(errors::syntax_near(">>")),
-    })
 }
 
 /// The name of a function call without schema, when it has none.

@@ -22,6 +22,7 @@ pub mod json;
 pub mod mask;
 pub mod merge_types;
 mod odbc;
+pub mod operators;
 mod over;
 pub(crate) mod policy;
 pub mod query;
