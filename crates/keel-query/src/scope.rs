@@ -160,6 +160,11 @@ pub trait VirtualTable: Send + Sync {
         let _ = column;
         None
     }
+    /// An error that its rows have met. Told to the client, and reading goes on behind it, or the statement's end.
+    fn tell(&self, session: &dyn crate::SessionInfo, error: Box<keel_types::SqlError>) -> Result<()> {
+        let _ = session;
+        Err(error)
+    }
     /// A guess of the number of rows, for the planner.
     fn row_count_estimate(&self) -> u64 {
         100
@@ -347,6 +352,11 @@ pub trait BindScope {
                 Err(crate::errors::no_provider(provider))
             }
         }
+    }
+    /// The rows of a file: `OPENROWSET (BULK 'file', options)`.
+    fn bulk_rowset(&self, file: &str, options: &[keel_parser::ast::Opt]) -> Result<Arc<dyn VirtualTable>> {
+        let _ = (file, options);
+        Err(crate::errors::not_supported("OPENROWSET (BULK …)"))
     }
     /// The four parts that a synonym of something at another server stands for.
     fn remote_synonym(&self, name: NameParts<'_>) -> Option<Vec<String>> {

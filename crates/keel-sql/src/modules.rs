@@ -158,13 +158,6 @@ pub fn inline_parameters(scope: &Scope<'_>, module: &ModuleDef) -> Vec<Parameter
     }
 }
 
-pub(crate) fn info_of<'a>(ctx: &ExecCtx<'a>) -> &'a Info {
-    ctx.session
-        .as_any()
-        .and_then(|any| any.downcast_ref())
-        .expect("plans of this layer run with its own session")
-}
-
 /// Runs a function's or trigger's program inside a statement.
 pub(crate) fn invoke(
     ctx: &mut ExecCtx<'_>,
@@ -172,7 +165,7 @@ pub(crate) fn invoke(
     args: &[Value],
     frame: &mut Frame,
 ) -> Result<()> {
-    let info = info_of(ctx);
+    let info = Info::of(ctx.session);
     if info.nest_level() >= NEST_LEVEL_MAX {
         return Err(errors::nesting_level());
     }
@@ -245,7 +238,7 @@ impl FunctionInvoker for Functions {
         function: ObjectId,
         args: &[Value],
     ) -> Result<Value> {
-        let info = info_of(ctx);
+        let info = Info::of(ctx.session);
         let entry = info.engine.database_by_id(database).ok_or_else(|| errors::no_database(database.0))?;
         let module = match function {
             shipped if shipped < 0 => crate::procs::catalog::function_by_id(shipped).cloned(),
@@ -270,7 +263,7 @@ impl FunctionInvoker for Functions {
 }
 
 pub(crate) fn drop_tables(ctx: &mut ExecCtx<'_>, frame: &Frame) {
-    let info = info_of(ctx);
+    let info = Info::of(ctx.session);
     for table in frame.tables.borrow().iter().flatten() {
         info.forget_temporary(table);
         drop_trees(ctx.txns, table);
@@ -320,7 +313,7 @@ impl VirtualTable for TableFunction {
     }
 
     fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
-        let info = info_of(ctx);
+        let info = Info::of(ctx.session);
         let mut frame = Frame::new(&self.program, info.nest_level() + 1);
         let table = crate::ddl::table_variable(info, &self.program, 0)?;
         frame.tables.borrow_mut().push(Some(Arc::clone(&table)));

@@ -271,6 +271,13 @@ pub enum TableSourceKind {
         alias: Option<Ident>,
         columns: Vec<Ident>,
     },
+    /// `OPENROWSET (BULK 'file', option, …)`
+    Bulk {
+        file: SmolStr,
+        options: Vec<super::Opt>,
+        alias: Option<Ident>,
+        columns: Vec<Ident>,
+    },
     /// `CHANGETABLE (…)`
     Changes {
         table: ObjectName,

@@ -308,16 +308,14 @@ impl Parser<'_> {
             args = self.call_args()?;
         } else {
             self.expect(Tok::LParen)?;
-            if name.name.is("OPENROWSET") && self.at_kw(Kw::BULK) {
-                args = self.bulk_file()?;
-                self.skip_to_closing()?;
-            } else {
-                args = self.provider_arguments(name.name.is("OPENROWSET"))?;
-                self.expect(Tok::RParen)?;
-                if name.name.is("OPENDATASOURCE") {
-                    self.expect(Tok::Dot)?;
-                    args.push(self.named_value()?);
-                }
+            if name.name.is("OPENROWSET") && self.eat_kw(Kw::BULK) {
+                return self.bulk_rowset();
+            }
+            args = self.provider_arguments(name.name.is("OPENROWSET"))?;
+            self.expect(Tok::RParen)?;
+            if name.name.is("OPENDATASOURCE") {
+                self.expect(Tok::Dot)?;
+                args.push(self.named_value()?);
             }
         }
         let schema = if name.name.is("OPENXML") && self.at_kw(Kw::WITH) && self.tok_ahead(1) != Tok::LParen {
@@ -366,23 +364,24 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Column(column), span: self.since(start) })
     }
 
-    /// `BULK 'file', SINGLE_CLOB`: all three as values, of other options the names.
-    fn bulk_file(&mut self) -> Result<Vec<Expr>> {
-        let word = |p: &mut Self| -> Result<Expr> {
-            let start = p.span();
-            let name = p.any_word()?;
-            let column = crate::ast::ColumnRef { qualifier: None, name };
-            Ok(Expr { kind: ExprKind::Column(column), span: p.since(start) })
-        };
-        let mut args = vec![word(self)?];
+    /// Behind `OPENROWSET (BULK`: `'file', option, …) AS alias (columns)`
+    fn bulk_rowset(&mut self) -> Result<TableSourceKind> {
         if !self.at_string() {
             return Err(self.unexpected());
         }
-        args.push(self.simple_value()?);
-        if self.eat(Tok::Comma) {
-            args.push(word(self)?);
+        let file = self.string()?;
+        let mut options = Vec::new();
+        while self.eat(Tok::Comma) {
+            options.push(self.option()?);
+            // ORDER (column, …) UNIQUE
+            self.eat_kw(Kw::UNIQUE);
         }
-        Ok(args)
+        if options.is_empty() {
+            return Err(self.unexpected());
+        }
+        self.expect(Tok::RParen)?;
+        let (alias, columns) = self.alias_and_columns()?;
+        Ok(TableSourceKind::Bulk { file, options, alias, columns })
     }
 
     /// `CHANGETABLE (CHANGES t, @version [, FORCESEEK])`, `CHANGETABLE (VERSION t, (columns), (values) [, FORCESEEK])`

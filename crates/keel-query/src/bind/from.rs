@@ -65,6 +65,9 @@ impl Binder<'_> {
                 let outer = Scope::new(left.to_vec(), parent);
                 self.table_function(name, args, schema.as_ref(), alias.as_ref(), columns, &outer)
             }
+            K::Bulk { file, options, alias, columns } => {
+                self.bulk_rowset(file, options, alias.as_ref(), columns)
+            }
             K::Changes { table, of, alias, columns } => {
                 let outer = Scope::new(left.to_vec(), parent);
                 self.change_table(table, of, (alias.as_ref(), columns), &outer)

@@ -69,20 +69,6 @@ impl Binder<'_> {
         }
         let exposed = alias.map_or(name.name.as_str(), |a| a.as_str()).to_owned();
         let mut cx = ExprCx::new(outer, Clause::Other);
-        let bulk = name.name.is("OPENROWSET").then(|| bulk_file(args)).transpose()?.flatten();
-        if let Some((function, file)) = bulk {
-            if alias.is_none() {
-                return Err(errors::bulk_without_alias());
-            }
-            let parts = NameParts { database: None, schema: Some("sys"), object: function };
-            let Some(ObjectRef::Virtual(table)) = self.scope.table_function(parts) else {
-                return Err(errors::not_supported("OPENROWSET (BULK …)"));
-            };
-            let args = vec![self.value(file, &mut cx)?];
-            let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);
-            rename(&mut sources, columns, &exposed)?;
-            return Ok((rel, sources));
-        }
         let object = match self.scope.table_function(parts(name)) {
             Some(object) => object,
             None => {
@@ -133,6 +119,22 @@ impl Binder<'_> {
             }
             _ => Err(errors::invalid_object(&name.to_string())),
         }
+    }
+
+    /// `OPENROWSET (BULK 'file', …) AS alias (columns)`
+    pub(super) fn bulk_rowset(
+        &mut self,
+        file: &str,
+        options: &[ast::Opt],
+        alias: Option<&ast::Ident>,
+        columns: &[ast::Ident],
+    ) -> Result<BoundSource> {
+        let alias = alias.ok_or_else(errors::bulk_without_alias)?;
+        let table = self.scope.bulk_rowset(file, options)?;
+        let name = ast::ObjectName::simple(alias.clone());
+        let (rel, mut sources) = self.virtual_table(table, alias.as_str(), Vec::new(), false, &name);
+        rename(&mut sources, columns, alias.as_str())?;
+        Ok((rel, sources))
     }
 
     /// Rows of another server: OPENQUERY, OPENROWSET, OPENDATASOURCE. `None` for other functions.
@@ -238,27 +240,6 @@ impl Binder<'_> {
         let result = self.in_module(module, |b| b.select_statement_query(&query.select, None));
         self.ctes = saved;
         result
-    }
-}
-
-/// Of `OPENROWSET (BULK 'file', SINGLE_CLOB)` the function that reads such a file, and the file's name.
-fn bulk_file(args: &[ast::Expr]) -> Result<Option<(&'static str, &ast::Expr)>> {
-    let word = |e: &ast::Expr| match &e.kind {
-        ast::ExprKind::Column(c) => c.name.text.to_ascii_uppercase(),
-        _ => String::new(),
-    };
-    let [bulk, file, rest @ ..] = args else { return Ok(None) };
-    if word(bulk) != "BULK" {
-        return Ok(None);
-    }
-    let kind = rest.first().map(word).unwrap_or_default();
-    match kind.as_str() {
-        "SINGLE_CLOB" => Ok(Some(("fn_keel_single_clob", file))),
-        "SINGLE_NCLOB" => Ok(Some(("fn_keel_single_nclob", file))),
-        "SINGLE_BLOB" => Ok(Some(("fn_keel_single_blob", file))),
-        _ => Err(errors::not_supported(
-            "OPENROWSET (BULK …) but for SINGLE_CLOB, SINGLE_NCLOB and SINGLE_BLOB,",
-        )),
     }
 }
 

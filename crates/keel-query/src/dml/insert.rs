@@ -2,6 +2,7 @@
 
 use super::block::Blocks;
 use super::foreign;
+use super::from_file::FromFile;
 use super::indexed_view::is_view_over;
 use super::output::bind_outputs;
 use super::target::Target;
@@ -30,7 +31,7 @@ pub(crate) struct InsertRow {
     pub assignments: Vec<Assignment>,
     /// An explicit identity value is among them.
     pub identity_explicit: bool,
-    /// SELECT INTO and bulk loads keep identity values without IDENTITY_INSERT.
+    /// SELECT INTO, bulk loads and files with KEEPIDENTITY keep identity values without IDENTITY_INSERT.
     pub identity_free: bool,
     /// Columns to test for NULL: all that are NOT NULL and not produced by us.
     pub not_null: Vec<usize>,
@@ -137,6 +138,8 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
     refuse_view_rows(&table)?;
     let columns = insert_columns(&table, &names)?;
     let mut target = Target::new(binder, &table)?;
+    let file = FromFile::of(insert);
+    file.relieve(&mut target);
     target.parents.iter().for_each(|parent| parent.announce(binder.scope));
     if table.history_of.is_some() {
         return Err(errors::history_inserted(&target.full_name));
@@ -173,6 +176,7 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
                 is_generated(&target, *column, None)?;
             }
             let exprs = out.iter().map(|c| binder.read_to_assign(c.slot)).collect();
+            let (columns, exprs) = file.values(binder, &target, &columns, exprs)?;
             let rel = match &insert.top {
                 Some(top) => {
                     let count = binder.count_value(&top.count, &Scope::default(), top.percent)?;
@@ -300,7 +304,8 @@ fn build(
     let outputs = bind_outputs(binder, &insert.output, vec![inserted], None)?;
     let outputs = super::output::masked(outputs, masks, &target);
     let silent = insert.target.hints.iter().any(|h| matches!(h, ast::TableHint::IgnoreTriggers));
-    assemble(binder, target, columns, exprs, rel, outputs, Manner { many, identity_free: false, silent })
+    let identity_free = FromFile::of(insert).keep_identity;
+    assemble(binder, target, columns, exprs, rel, outputs, Manner { many, identity_free, silent })
 }
 
 /// How an INSERT differs from the plainest one.

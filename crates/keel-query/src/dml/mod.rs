@@ -31,6 +31,7 @@ pub mod capture;
 pub mod cascade;
 pub mod delete;
 pub mod foreign;
+mod from_file;
 pub mod indexed_view;
 pub mod insert;
 pub mod merge;

@@ -113,7 +113,13 @@ impl Operator for VirtualOp {
         let Some(rows) = &mut self.rows else { return Ok(false) };
         for row in rows {
             cx.tick()?;
-            let mut row = row?;
+            let mut row = match row {
+                Ok(row) => row,
+                Err(e) => {
+                    self.node.table.0.tell(cx.session, e)?;
+                    continue;
+                }
+            };
             for (from, slot) in &self.node.columns {
                 if let Some(v) = row.get_mut(*from) {
                     cx.slots[*slot] = std::mem::take(v);

@@ -194,11 +194,6 @@ impl VirtualTable for RemoteRows {
     }
 }
 
-fn session<'a>(ctx: &ExecCtx<'a>) -> &'a Info {
-    let own = ctx.session.as_any().and_then(|any| any.downcast_ref());
-    own.expect("plans of this layer run with its own session")
-}
-
 fn open(
     ctx: &mut ExecCtx<'_>,
     whom: &Whom,
@@ -207,7 +202,7 @@ fn open(
     columns: &[VirtualColumn],
     purpose: Purpose,
 ) -> Result<RowSource> {
-    let info = session(ctx);
+    let info = Info::of(ctx.session);
     let server = whom.server(info)?;
     // A batch cannot have parameters, and a query without any need not be prepared.
     let all = execute_sql(text, values);

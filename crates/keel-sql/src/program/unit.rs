@@ -38,6 +38,8 @@ pub struct Dependencies {
     pub temporary: Vec<(smol_str::SmolStr, u64)>,
     /// It names something of other servers: how often what is known of these had changed, and when it was asked.
     pub remote: Option<(u64, std::time::Instant)>,
+    /// Format files of bulk rowsets, with what they said.
+    pub formats: Vec<(String, String)>,
 }
 
 /// What has to be as it was for a compiled form to be good: what nearly all depend on, so that an execution has one thing to compare.
@@ -55,9 +57,9 @@ impl Dependencies {
     /// What has to be looked at before something is executed that was compiled against these and takes such permissions.
     #[must_use]
     pub fn standing(&self, needs: &[Need]) -> Standing {
-        let Dependencies { current, context, catalogs, objects, temporary, remote, locked: _, committed: _ } =
-            self;
-        if current.is_some() || context.is_some() || !temporary.is_empty() || remote.is_some() {
+        let Dependencies { current, context, catalogs, objects, temporary, remote, formats, .. } = self;
+        let outside = remote.is_some() || !formats.is_empty();
+        if current.is_some() || context.is_some() || !temporary.is_empty() || outside {
             return Standing::Otherwise;
         }
         match catalogs[..] {

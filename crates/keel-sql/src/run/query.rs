@@ -174,6 +174,9 @@ impl Runner<'_> {
     ) -> bool {
         dependencies.context.is_none_or(|c| c == self.info.context().map(|group| group.id))
             && dependencies.remote.is_none_or(|remote| self.info.engine.linked().is_current(remote))
+            && dependencies.formats.iter().all(|(name, said)| {
+                crate::session::bulk_file::format_text(self.info, name).is_ok_and(|text| text == *said)
+            })
             && self.has_catalogs_of(dependencies)
             && dependencies
                 .temporary

@@ -354,6 +354,12 @@ impl Info {
         self.options.borrow().on(switch)
     }
 
+    /// The session behind what a plan is executed with.
+    pub(crate) fn of(session: &dyn keel_query::SessionInfo) -> &Info {
+        let own = session.as_any().and_then(|any| any.downcast_ref());
+        own.expect("plans of this layer run with its own session")
+    }
+
     /// Keeps a message until the statement can send it.
     #[allow(clippy::boxed_local, reason = "errors are made boxed")]
     pub fn say(&self, message: Box<SqlError>) {

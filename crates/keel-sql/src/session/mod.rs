@@ -20,7 +20,7 @@
 
 pub mod app_locks;
 pub mod bulk;
-mod bulk_file;
+pub(crate) mod bulk_file;
 mod classify;
 mod context;
 mod enlist;

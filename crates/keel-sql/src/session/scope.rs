@@ -498,6 +498,10 @@ impl BindScope for Scope<'_> {
         self.rows_elsewhere(rowset)
     }
 
+    fn bulk_rowset(&self, file: &str, options: &[keel_parser::ast::Opt]) -> Result<Arc<dyn VirtualTable>> {
+        self.rows_of_file(file, options)
+    }
+
     fn remote_synonym(&self, name: NameParts<'_>) -> Option<Vec<String>> {
         self.synonym_elsewhere(name)
     }

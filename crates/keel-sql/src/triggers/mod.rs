@@ -29,7 +29,7 @@ pub(crate) use statement::{command_text, described};
 
 use crate::engine::DatabaseEntry;
 use crate::errors;
-use crate::modules::{drop_tables, info_of, invoke, program};
+use crate::modules::{drop_tables, invoke, program};
 use crate::run::Frame;
 use crate::session::info::{Info, Occasion, RunningTrigger, TriggerRows};
 use keel_query::ExecCtx;
@@ -46,7 +46,7 @@ pub struct Triggers;
 
 impl TriggerInvoker for Triggers {
     fn fire(&self, ctx: &mut ExecCtx<'_>, event: TriggerEvent<'_>) -> Result<()> {
-        let info = info_of(ctx);
+        let info = Info::of(ctx.session);
         let Some(entry) = info.engine.database_by_id(event.table.database) else { return Ok(()) };
         let mut triggers = info.picture(&entry).triggers(event.table.object_id);
         triggers.retain(|m| fires(m, event.action) && may_fire(info, &entry, m.object_id));
@@ -71,7 +71,7 @@ pub fn run(
     module: &Arc<ModuleDef>,
     occasion: Occasion,
 ) -> Result<()> {
-    let info = info_of(ctx);
+    let info = Info::of(ctx.session);
     let program = program(info, entry, module)?;
     let affected = occasion.rows().map_or(0, |r| r.inserted.len().max(r.deleted.len()));
     let running = RunningTrigger { database: entry.id, trigger: module.object_id, occasion };

@@ -138,11 +138,7 @@ impl VirtualTable for CurrentVersions {
 
     /// One row, as the statement sees it. The argument is a table's id or NULL.
     fn open_at(&self, ctx: &mut ExecCtx<'_>, args: &[Value], view: ReadView) -> Result<RowSource> {
-        let info: &Info = ctx
-            .session
-            .as_any()
-            .and_then(|any| any.downcast_ref())
-            .expect("plans of this layer run with its own session");
+        let info = Info::of(ctx.session);
         let mut row = vec![NULL, NULL];
         if let Some(entry) = self.engine.database_by_id(self.database) {
             let picture = info.picture(&entry);

@@ -10,7 +10,6 @@ mod audit;
 mod backups;
 mod broker;
 mod builtin_permissions;
-mod bulk;
 mod capture;
 mod changes;
 mod collation;
@@ -186,7 +185,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 63] {
+fn groups() -> [&'static [SystemView]; 62] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -241,7 +240,6 @@ fn groups() -> [&'static [SystemView]; 63] {
         traces::VIEWS,
         events::VIEWS,
         audit::VIEWS,
-        bulk::VIEWS,
         triggers::VIEWS,
         agent::VIEWS,
         broker::VIEWS,
@@ -376,11 +374,7 @@ impl VirtualTable for BoundView {
         &self.columns
     }
     fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
-        let info: &Info = ctx
-            .session
-            .as_any()
-            .and_then(|any| any.downcast_ref())
-            .expect("plans of this layer run with its own session");
+        let info = Info::of(ctx.session);
         // Views have no snapshots in which what the session has just committed could be seen.
         info.settle()?;
         let Some(entry) = self.engine.database_by_id(self.database) else {

@@ -7,13 +7,6 @@ use keel_types::Value;
 use keel_types::error::Result;
 use std::sync::Arc;
 
-fn info_of<'a>(ctx: &ExecCtx<'a>) -> &'a Info {
-    ctx.session
-        .as_any()
-        .and_then(|any| any.downcast_ref())
-        .expect("plans of this layer run with its own session")
-}
-
 fn source(rows: Arc<Vec<Vec<Value>>>) -> RowSource {
     Box::new((0..rows.len()).map(move |i| Ok(rows[i].clone())))
 }
@@ -33,7 +26,7 @@ impl VirtualTable for Captured {
         &self.columns
     }
     fn open(&self, ctx: &mut ExecCtx<'_>, _args: &[Value]) -> Result<RowSource> {
-        let rows = info_of(ctx).captured.borrow().last().map(|c| Arc::clone(&c.rows));
+        let rows = Info::of(ctx.session).captured.borrow().last().map(|c| Arc::clone(&c.rows));
         Ok(source(rows.unwrap_or_default()))
     }
 }
@@ -61,7 +54,7 @@ impl VirtualTable for TriggerTable {
         &self.columns
     }
     fn open(&self, ctx: &mut ExecCtx<'_>, _args: &[Value]) -> Result<RowSource> {
-        let triggers = info_of(ctx).triggers.borrow();
+        let triggers = Info::of(ctx.session).triggers.borrow();
         let running = triggers.last().and_then(|t| t.occasion.rows());
         let rows = running.map(|t| Arc::clone(if self.inserted { &t.inserted } else { &t.deleted }));
         drop(triggers);

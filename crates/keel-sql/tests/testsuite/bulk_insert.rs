@@ -8,11 +8,11 @@ use keel_sql::{Engine, Session};
 use std::path::Path;
 use std::sync::Arc;
 
-fn session(files: &[(&str, &[u8])]) -> Session {
+pub(crate) fn session(files: &[(&str, &[u8])]) -> Session {
     connect(&engine(files))
 }
 
-fn engine(files: &[(&str, &[u8])]) -> Arc<Engine> {
+pub(crate) fn engine(files: &[(&str, &[u8])]) -> Arc<Engine> {
     let disk = SimDisk::new();
     let engine = open(&disk);
     disk.create_dir_all(Path::new("/in")).unwrap();
@@ -22,7 +22,7 @@ fn engine(files: &[(&str, &[u8])]) -> Arc<Engine> {
     engine
 }
 
-fn run(s: &mut Session, sql: &str) -> String {
+pub(crate) fn run(s: &mut Session, sql: &str) -> String {
     let mut sink = Sink::default();
     s.execute_batch(sql, &mut sink);
     sink.0.finish()
@@ -184,7 +184,7 @@ fn a_file_as_one_value() {
         ("openrowset(bulk '/in/old.txt', single_nclob) as f", 4809),
         ("openrowset(bulk '/in/none', single_clob) as f", 4860),
         ("openrowset(bulk '/in/a.json', single_clob)", 491),
-        ("openrowset(bulk '/in/a.json', formatfile = 'x') as f", 40_517),
+        ("openrowset(bulk '/in/a.json', formatfile = 'x') as f", 4860),
     ] {
         let told = run(&mut s, &format!("select * from {from}"));
         assert!(told.contains(&format!("Msg {number},")), "{from}: {told}");

@@ -5,6 +5,7 @@ mod audits;
 mod background;
 mod broker;
 mod bulk_insert;
+mod bulk_rowset;
 mod change_data_capture;
 mod change_tracking;
 mod collation;

@@ -117,6 +117,9 @@ struct Text<'t> {
     view: &'t str,
 }
 
+const ROWSET_PROVIDER: &str =
+    "it references an internal system rowset provider. Consider not indexing this view.";
+
 impl Text<'_> {
     fn refuse<T>(&self, number: i32, why: &str) -> Result<T> {
         Err(refuse(number, self.view, why))
@@ -207,10 +210,7 @@ impl Text<'_> {
                         );
                         self.refuse(10129, &why)
                     }
-                    None => self.refuse(
-                        10106,
-                        "it references an internal system rowset provider. Consider not indexing this view.",
-                    ),
+                    None => self.refuse(10106, ROWSET_PROVIDER),
                 }
             }
             TableSourceKind::Pivot { .. } => {
@@ -220,6 +220,7 @@ impl Text<'_> {
                 self.refuse(10115, "it uses the UNPIVOT operator. Consider not indexing this view.")
             }
             TableSourceKind::FullText { .. } => self.refuse(10128, "it uses a CONTAINS or FREETEXT full-text predicate. Consider eliminating CONTAINS or FREETEXT, or not indexing the view."),
+            TableSourceKind::Bulk { .. } => self.refuse(10106, ROWSET_PROVIDER),
             TableSourceKind::Changes { .. } => self.refuse(10144, "it uses the CHANGETABLE function."),
             TableSourceKind::Variable { variable, .. } | TableSourceKind::VariableMethod { variable, .. } => {
                 let why = format!(

@@ -18,6 +18,12 @@ pub(super) struct Input {
     form: Form,
     odd: Vec<u8>,
     ended: bool,
+    /// The bytes of a row are kept until the next one begins.
+    pub(super) keep_rows: bool,
+    /// Where the row begins, in `buf`.
+    row: usize,
+    /// The offset in the file of what stands there; known when rows are kept.
+    offset: u64,
 }
 
 /// What the bytes of a file are.
@@ -40,15 +46,18 @@ pub(super) enum End {
 
 impl Input {
     pub(super) fn new(file: Arc<dyn File>, name: String, form: Form) -> Input {
-        Input { file, name, at: 0, buf: Vec::new(), pos: 0, form, odd: Vec::new(), ended: false }
+        let (buf, odd) = (Vec::new(), Vec::new());
+        Input { file, name, at: 0, buf, pos: 0, form, odd, ended: false, keep_rows: false, row: 0, offset: 0 }
     }
 
     fn more(&mut self) -> Result<bool> {
         if self.ended {
             return Ok(false);
         }
-        self.buf.drain(..self.pos);
-        self.pos = 0;
+        let used = if self.keep_rows { self.row } else { self.pos };
+        self.buf.drain(..used);
+        self.pos -= used;
+        self.row = 0;
         let mut block = vec![0; BLOCK_BYTES];
         let n = self.file.read_at(&mut block, self.at);
         let n = n.map_err(|e| {
@@ -80,6 +89,36 @@ impl Input {
         Ok(!self.ended)
     }
 
+    /// How many bytes of the file such bytes are.
+    fn in_file(&self, bytes: &[u8]) -> u64 {
+        match self.form {
+            Form::Wide => 2 * String::from_utf8_lossy(bytes).encode_utf16().count() as u64,
+            _ => bytes.len() as u64,
+        }
+    }
+
+    /// A row begins here. The first is looked for from the end of what has been read, since a mark of the byte order may stand before it.
+    pub(super) fn begin_row(&mut self) {
+        if !self.keep_rows {
+            return;
+        }
+        self.offset = match self.offset {
+            0 => self.at - self.odd.len() as u64 - self.in_file(&self.buf[self.pos..]),
+            before => before + self.in_file(&self.buf[self.row..self.pos]),
+        };
+        self.row = self.pos;
+    }
+
+    /// The offset in the file of the row that is being read, and its bytes so far. Of kept rows only.
+    pub(super) fn row(&self) -> (u64, &[u8]) {
+        (self.offset, &self.buf[self.row..self.pos])
+    }
+
+    /// Whether the file is in UTF-16.
+    pub(super) fn is_wide(&self) -> bool {
+        self.form == Form::Wide
+    }
+
     /// Moves behind the next `terminator`; the bytes before it go to `out`. One that ends a line, and says more than that, may end it in either way.
     pub(super) fn until(&mut self, terminator: &[u8], out: &mut Vec<u8>) -> Result<End> {
         let line = terminator.len() > 1 && terminator.ends_with(b"\n") && !terminator.ends_with(b"\r\n");
@@ -95,8 +134,9 @@ impl Input {
                     [b'\r', b'\n', ..] => Some(2),
                     // The rest of it may not have been read yet.
                     [] | [b'\r'] if !self.ended => {
-                        from = at - self.pos;
+                        let ahead = at - self.pos;
                         self.more()?;
+                        from = self.pos + ahead;
                         continue;
                     }
                     _ => None,

@@ -105,7 +105,7 @@ pub(super) fn format_file(text: &str, name: &str, columns: &[ColumnDef]) -> Resu
 }
 
 /// What a type's name in a format file stands for; a column gives the scale of a time.
-fn host_of(kind: &str, column: Option<&ColumnDef>) -> Option<Host> {
+pub(super) fn host_of(kind: &str, column: Option<&ColumnDef>) -> Option<Host> {
     use SqlType as T;
     let own = column.map(|c| c.ty.plain());
     let scale = match own {
@@ -114,9 +114,9 @@ fn host_of(kind: &str, column: Option<&ColumnDef>) -> Option<Host> {
     };
     let decimal = || own.filter(|t| t.decimal_parts().is_some());
     Some(Host::Native(match kind.to_ascii_uppercase().as_str() {
-        "SQLCHAR" | "SQLVARYCHAR" => return Some(Host::Char(None)),
-        "SQLNCHAR" | "SQLNVARCHAR" => return Some(Host::NChar),
-        "SQLBINARY" | "SQLVARYBIN" | "SQLUDT" => return Some(Host::Bytes),
+        "SQLCHAR" | "SQLVARYCHAR" | "SQLTEXT" => return Some(Host::Char(None)),
+        "SQLNCHAR" | "SQLNVARCHAR" | "SQLNTEXT" => return Some(Host::NChar),
+        "SQLBINARY" | "SQLVARYBIN" | "SQLUDT" | "SQLIMAGE" => return Some(Host::Bytes),
         "SQLBIT" => T::Bit,
         "SQLTINYINT" => T::TinyInt,
         "SQLSMALLINT" => T::SmallInt,
@@ -218,7 +218,7 @@ fn with_page(host: Host, collation: &str) -> Option<Host> {
 }
 
 /// The words of a line; one in double quotes is a word, with backslashes as they are.
-fn words(line: &str) -> Vec<String> {
+pub(super) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
@@ -246,18 +246,25 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// An element of an XML format file.
-struct Element<'a> {
+pub(super) struct Element<'a> {
     document: &'a Document,
     id: u32,
     file: &'a str,
 }
 
-impl Element<'_> {
-    fn name(&self) -> &str {
+impl<'a> Element<'a> {
+    /// The elements in it.
+    pub(super) fn below(&self) -> impl Iterator<Item = Element<'a>> + use<'a> {
+        let (document, file) = (self.document, self.file);
+        let children = document.children(self.id).filter(|c| document.node(*c).kind == Kind::Element);
+        children.map(move |id| Element { document, id, file })
+    }
+
+    pub(super) fn name(&self) -> &str {
         &self.document.node(self.id).name.local
     }
 
-    fn attribute(&self, name: &str) -> Option<String> {
+    pub(super) fn attribute(&self, name: &str) -> Option<String> {
         let is = |id: &u32| {
             let node = self.document.node(*id);
             node.kind == Kind::Attribute && node.name.local == name
@@ -266,44 +273,51 @@ impl Element<'_> {
         found.map(|id| self.document.node(id).text.to_string())
     }
 
-    fn required(&self, name: &str) -> Result<String> {
+    pub(super) fn required(&self, name: &str) -> Result<String> {
         self.attribute(name)
             .ok_or_else(|| self.wrong(4859, &format!("required attribute \"{name}\" is missing.")))
     }
 
-    fn number(&self, name: &str) -> Result<Option<usize>> {
+    pub(super) fn number(&self, name: &str) -> Result<Option<usize>> {
         let Some(text) = self.attribute(name) else { return Ok(None) };
         let bad = || self.wrong(4858, &format!("bad value {text} for attribute \"{name}\"."));
         text.trim().parse().map(Some).map_err(|_| bad())
     }
 
     /// Which element it is, in the place of the product's line.
-    fn wrong(&self, number: i32, what: &str) -> Box<SqlError> {
+    pub(super) fn wrong(&self, number: i32, what: &str) -> Box<SqlError> {
         failed(number, format!("Line {} in format file \"{}\": {what}", self.id, self.file))
     }
 }
 
-fn of_xml(text: &str, file: &str, columns: &[ColumnDef]) -> Result<Vec<HostField>> {
+/// An XML format file; error 4884 when it is none.
+pub(super) fn document(text: &str, file: &str) -> Result<Document> {
     let document = keel_xml::parse::parse(text, keel_xml::parse::Source::Any, false);
-    let document = document.map_err(|e| failed(4884, format!("{e} (format file \"{file}\")")))?;
-    let element = |id| Element { document: &document, id, file };
-    let below = |id: u32| document.children(id).filter(|c| document.node(*c).kind == Kind::Element);
-    let (mut fields, mut sources) = (Vec::new(), Vec::new());
-    let top = below(ROOT).next().map(element).filter(|e| e.name() == "BCPFORMAT");
-    let top = top.ok_or_else(|| {
+    document.map_err(|e| failed(4884, format!("{e} (format file \"{file}\")")))
+}
+
+/// Its BCPFORMAT.
+pub(super) fn top<'a>(document: &'a Document, file: &'a str) -> Result<Element<'a>> {
+    let top = Element { document, id: ROOT, file }.below().next().filter(|e| e.name() == "BCPFORMAT");
+    top.ok_or_else(|| {
         failed(
             4884,
             format!("Unknown error near info item starting near line 1 column 1 in format file \"{file}\"."),
         )
-    })?;
-    for part in below(top.id).map(element) {
+    })
+}
+
+fn of_xml(text: &str, file: &str, columns: &[ColumnDef]) -> Result<Vec<HostField>> {
+    let document = document(text, file)?;
+    let (mut fields, mut sources) = (Vec::new(), Vec::new());
+    for part in top(&document, file)?.below() {
         match part.name() {
             "RECORD" => {
-                for field in below(part.id).map(element) {
+                for field in part.below() {
                     fields.push((field.required("ID")?, xml_field(&field)?));
                 }
             }
-            "ROW" => sources = below(part.id).map(element).collect(),
+            "ROW" => sources = part.below().collect(),
             other => return Err(part.wrong(4855, &format!("unexpected element \"{other}\"."))),
         }
     }

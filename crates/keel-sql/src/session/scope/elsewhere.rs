@@ -4,6 +4,7 @@ use super::Scope;
 use crate::catalog::{DBO, Named, Picture};
 use crate::engine::DatabaseEntry;
 use crate::linked::{self, columns::RemoteName};
+use keel_parser::ast;
 use keel_query::catalog::Catalog as _;
 use keel_query::scope::{NameParts, RemoteRowset, VirtualTable};
 use keel_types::error::Result;
@@ -60,6 +61,13 @@ impl Scope<'_> {
     pub(super) fn rows_elsewhere(&self, rowset: &RemoteRowset<'_>) -> Result<Arc<dyn VirtualTable>> {
         self.note_remote();
         linked::bind::rowset(self.info, rowset)
+    }
+
+    /// The rows of a file, which have these columns as long as its format file says the same.
+    pub(super) fn rows_of_file(&self, file: &str, options: &[ast::Opt]) -> Result<Arc<dyn VirtualTable>> {
+        let (table, format) = crate::session::bulk_file::bulk_rowset(self.info, file, options)?;
+        self.found.borrow_mut().formats.extend(format);
+        Ok(table)
     }
 
     /// The four parts of a synonym of something at another server.
