@@ -214,6 +214,8 @@ errors! {
     out_of_memory() = (701, 17, 123, "There is insufficient system memory in resource pool 'default' to run this query.");
     /// 1011
     same_correlation_name(name: &str) = (1011, 16, 1, "The correlation name '{name}' is specified multiple times in a FROM clause.");
+    /// 1012
+    alias_exposed(alias: &str) = (1012, 16, 1, "The correlation name '{alias}' has the same exposed name as table '{alias}'.");
     /// 1013
     same_exposed_name(left: &str, right: &str) = (1013, 16, 1, "The objects \"{left}\" and \"{right}\" in the FROM clause have the same exposed names. Use correlation names to distinguish them.");
     /// 1014
@@ -246,6 +248,8 @@ errors! {
     with_ties_needs_order() = (1062, 15, 1, "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.");
     /// 10742
     offset_negative() = (10742, 15, 1, "The offset specified in a OFFSET clause may not be negative.");
+    /// 10743
+    offset_not_integer() = (10743, 15, 1, "The number of rows provided for a OFFSET clause must be an integer.");
     /// 10744
     fetch_not_positive() = (10744, 15, 1, "The number of rows provided for a FETCH clause must be greater then zero.");
     /// 2601

@@ -490,6 +490,8 @@ errors! {
     type_exists(name) = 219, 16, 1, "The type '{name}' already exists, or you do not have permission to create it.";
     /// Unknown type of a column, parameter or variable.
     no_type(number, name) = 2715, 16, 6, "Column, parameter, or variable #{number}: Cannot find data type {name}.";
+    /// A text column's length.
+    column_too_long(size, column) = 131, 15, 2, "The size ({size}) given to the column '{column}' exceeds the maximum allowed for any data type (8000).";
     /// A decimal column's scale.
     column_scale(scale, column, precision) = 183, 15, 1, "The scale ({scale}) for column '{column}' must be within the range 0 to {precision}.";
     /// Statement not allowed in a transaction.

@@ -23,6 +23,14 @@ pub fn clr_error(ty: &str, state: u8, exception: &str, message: &str, site: &str
     SqlError::new(6522, 16, state, text)
 }
 
+/// 403: a text has no sign.
+#[must_use]
+pub fn invalid_sign(ty: SqlType) -> Box<SqlError> {
+    let text =
+        format!("Invalid operator for data type. Operator equals minus, type equals {}.", ty.operand_name());
+    SqlError::new(403, 16, 1, text)
+}
+
 /// 403: geometry and geography do not compare.
 #[must_use]
 pub fn spatial_does_not_compare(operator: &str, ty: SqlType) -> Box<SqlError> {

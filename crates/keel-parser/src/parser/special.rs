@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::ast::{ColumnRef, Expr, ExprKind, FunctionCall, ObjectName, OdbcLiteralKind, TrimSide};
-use crate::error::Result;
+use crate::error::{ParseError, Result};
 use crate::keyword::Kw;
 use crate::lexer::Tok;
 
@@ -46,11 +46,14 @@ impl<'a> Parser<'a> {
     #[inline(never)]
     fn cast(&mut self) -> Result<Expr> {
         let start = self.span();
-        let is_try = self.at_word("TRY_CAST");
+        let (is_try, name) = (self.at_word("TRY_CAST"), self.token());
         self.bump();
         self.expect(Tok::LParen)?;
         let operand = Box::new(self.expr()?);
-        self.expect_kw(Kw::AS)?;
+        if !self.eat_kw(Kw::AS) {
+            let text = format!("Incorrect syntax near '{}', expected 'AS'.", self.raw(name));
+            return Err(ParseError::new(1035, name.line, text).with_state(10));
+        }
         let ty = Box::new(self.type_name()?);
         self.expect(Tok::RParen)?;
         self.method_of(Expr { kind: ExprKind::Cast { operand, ty, is_try }, span: self.since(start) })

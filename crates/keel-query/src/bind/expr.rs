@@ -222,6 +222,12 @@ impl Binder<'_> {
     }
 
     fn exists(&mut self, q: &ast::Query, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        if let ast::QueryBody::Select(s) = &q.body
+            && let [ast::SelectItem::Star { qualifier: Some(prefix), .. }] = s.items.as_slice()
+            && s.from.is_empty()
+        {
+            return Err(errors::bad_star_prefix(&prefix.to_string()));
+        }
         let BoundQuery { rel, .. } = match without_star(q) {
             Some(q) => self.subquery(&q, cx)?,
             None => self.subquery(q, cx)?,
@@ -368,10 +374,10 @@ impl Binder<'_> {
             // A literal with a sign is a literal still: beside a decimal it has just its digits.
             ast::UnaryOp::Minus if let Some(n) = int_literal(&inner) => Ok(Expr::int(-n)),
             ast::UnaryOp::Minus => {
-                if inner.ty.is_string()
-                    || !(inner.ty.is_numeric() || inner.ty == SqlType::Null)
-                    || inner.ty == SqlType::Bit
-                {
+                if inner.ty.is_string() {
+                    return Err(keel_types::raise::invalid_sign(inner.ty));
+                }
+                if !(inner.ty.is_numeric() || inner.ty == SqlType::Null) || inner.ty == SqlType::Bit {
                     return Err(promote::invalid_operand(inner.ty, "minus"));
                 }
                 let ty = if matches!(inner.ty, SqlType::TinyInt) { SqlType::SmallInt } else { inner.ty };
@@ -676,10 +682,7 @@ impl Binder<'_> {
         if percent && !bound.ty.is_numeric() && bound.ty != SqlType::Null {
             return Err(errors::top_not_valid());
         }
-        let whole = bound.ty.is_integer() || matches!(bound.ty.decimal_parts(), Some((_, 0)));
-        // Of a variable that nobody declared the type is not known.
-        let unknown = bound.ty == SqlType::Null && bound.as_const().is_none();
-        if !(percent || whole || unknown) {
+        if !(percent || is_count(&bound)) {
             return Err(errors::top_not_integer());
         }
         if let Some(Value::Int(n)) = bound.as_const()
@@ -768,6 +771,12 @@ pub fn bare_word(e: &ast::Expr) -> Option<&str> {
 #[must_use]
 pub fn names_equal(a: &ast::Ident, b: &str) -> bool {
     same_name(&a.text, b)
+}
+
+/// Whether a value may count rows: a whole number, or a variable that nobody declared, whose type is not known.
+pub(super) fn is_count(e: &Expr) -> bool {
+    let whole = e.ty.is_integer() || matches!(e.ty.decimal_parts(), Some((_, 0)));
+    whole || e.ty == SqlType::Null && e.as_const().is_none()
 }
 
 /// `SELECT *` over groups means nothing but in EXISTS, where nobody looks at the columns: the query with a constant instead.

@@ -30,7 +30,7 @@ impl Binder<'_> {
         let mut sources: Vec<Rc<Source>> = Vec::new();
         for (i, item) in from.iter().enumerate() {
             let (right, mut exposed) = self.table_source(item, parent, &sources)?;
-            check_exposed(&sources, &exposed)?;
+            check_exposed(&sources, &exposed, (&from[..i], std::slice::from_ref(item)))?;
             rel = if i == 0 { right } else { join(JoinKind::Inner, rel, right, Vec::new()) };
             sources.append(&mut exposed);
         }
@@ -123,7 +123,7 @@ impl Binder<'_> {
         } else {
             self.table_source(r, parent, &visible)?
         };
-        check_exposed(&sources, &right_sources)?;
+        check_exposed(&sources, &right_sources, (std::slice::from_ref(l), std::slice::from_ref(r)))?;
         sources.append(&mut right_sources);
         let on = match on {
             Some(on) => {
@@ -691,15 +691,47 @@ pub fn join(kind: JoinKind, left: Rel, right: Rel, on: Vec<Expr>) -> Rel {
     Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, hint: None }
 }
 
-fn check_exposed(left: &[Rc<Source>], right: &[Rc<Source>]) -> Result<()> {
+/// Names are exposed once: error 1011 of two aliases, 1012 of an alias and a table, 1013 of two tables.
+fn check_exposed(
+    left: &[Rc<Source>],
+    right: &[Rc<Source>],
+    written: (&[ast::TableSource], &[ast::TableSource]),
+) -> Result<()> {
     for r in right.iter().filter(|r| !r.alias.is_empty()) {
-        for l in left {
-            if same_name(&l.alias, &r.alias) && l.schema == r.schema {
-                return Err(errors::same_exposed_name(&l.alias, &r.alias));
-            }
+        for l in left.iter().filter(|l| same_name(&l.alias, &r.alias)) {
+            let find = |written: &[ast::TableSource]| written.iter().find_map(|s| unqualified(s, &r.alias));
+            return Err(match (find(written.0), find(written.1)) {
+                (Some(true), Some(true)) => errors::same_correlation_name(&r.alias),
+                (Some(_), Some(true)) | (Some(true), Some(_)) => errors::alias_exposed(&r.alias),
+                _ if l.schema == r.schema => errors::same_exposed_name(&l.alias, &r.alias),
+                _ => continue,
+            });
         }
     }
     Ok(())
+}
+
+/// Whether a source, or one that it joins, has that name without a schema before it: as its alias, or (false) by what it is.
+fn unqualified(source: &ast::TableSource, name: &str) -> Option<bool> {
+    use ast::TableSourceKind as K;
+    let alias = match &source.kind {
+        K::Join { left, right, .. } => return unqualified(left, name).or_else(|| unqualified(right, name)),
+        K::Named { alias: None, name: table, .. } => {
+            return (table.schema.is_none() && same_name(table.name.as_str(), name)).then_some(false);
+        }
+        K::Named { alias, .. }
+        | K::Variable { alias, .. }
+        | K::Function { alias, .. }
+        | K::VariableMethod { alias, .. }
+        | K::Derived { alias, .. }
+        | K::Values { alias, .. }
+        | K::Bulk { alias, .. }
+        | K::Changes { alias, .. }
+        | K::FullText { alias, .. }
+        | K::Dml { alias, .. } => alias.as_ref(),
+        K::Pivot { alias, .. } | K::Unpivot { alias, .. } => Some(alias),
+    };
+    alias.filter(|alias| same_name(alias.as_str(), name)).map(|_| true)
 }
 
 /// Applies a column list to a query's columns.

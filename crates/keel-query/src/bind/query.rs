@@ -1,6 +1,6 @@
 //! Binding of query expressions: set operations, ORDER BY, OFFSET, statements with CTEs.
 
-use super::expr::{Clause, ExprCx};
+use super::expr::{Clause, ExprCx, is_count};
 use super::merge_types::{cast_to, is_incomparable, refuse_incomparable, unify};
 use super::rel::{Rel, SetKind, SortKey};
 use super::select::Selected;
@@ -282,6 +282,9 @@ impl Binder<'_> {
         }
         let empty = Scope::new(Vec::new(), parent);
         let skip = self.value(&offset.skip, &mut ExprCx::new(&empty, Clause::Other))?;
+        if !is_count(&skip) {
+            return Err(errors::offset_not_integer());
+        }
         if matches!(skip.as_const(), Some(Value::Int(n)) if *n < 0) {
             return Err(errors::offset_negative());
         }

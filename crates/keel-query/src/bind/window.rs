@@ -149,6 +149,9 @@ impl Binder<'_> {
             W::Lag | W::Lead => {
                 count(1..=3)?;
                 let ty = args[0].ty;
+                if ty == SqlType::Null {
+                    return Err(errors::aggregate_type("NULL", &name.to_lowercase()));
+                }
                 let nullable = args.get(2).is_none_or(|d| d.nullable) || args[0].nullable;
                 if let Some(d) = args.get_mut(2) {
                     *d = super::merge_types::assign_to(d.clone(), ty)?;

@@ -69,6 +69,7 @@ fn of_column(
         (192, [ast::TypeArg::Number(precision), ast::TypeArg::Number(scale)]) => {
             errors::column_scale(scale, name, precision)
         }
+        (131, [ast::TypeArg::Number(size), ..]) => errors::column_too_long(size, name),
         _ => errors::numbered(e, number),
     }
 }

@@ -38,8 +38,8 @@ pub struct Dependencies {
     pub temporary: Vec<(smol_str::SmolStr, u64)>,
     /// It names something of other servers: how often what is known of these had changed, and when it was asked.
     pub remote: Option<(u64, std::time::Instant)>,
-    /// Format files of bulk rowsets, with what they said.
-    pub formats: Vec<(String, String)>,
+    /// Format files of bulk rowsets.
+    pub formats: Vec<crate::session::bulk_file::FormatFile>,
 }
 
 /// What has to be as it was for a compiled form to be good: what nearly all depend on, so that an execution has one thing to compare.

@@ -174,9 +174,7 @@ impl Runner<'_> {
     ) -> bool {
         dependencies.context.is_none_or(|c| c == self.info.context().map(|group| group.id))
             && dependencies.remote.is_none_or(|remote| self.info.engine.linked().is_current(remote))
-            && dependencies.formats.iter().all(|(name, said)| {
-                crate::session::bulk_file::format_text(self.info, name).is_ok_and(|text| text == *said)
-            })
+            && dependencies.formats.iter().all(|format| format.is_as_it_was(self.info))
             && self.has_catalogs_of(dependencies)
             && dependencies
                 .temporary

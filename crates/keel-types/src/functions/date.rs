@@ -408,7 +408,7 @@ fn parse_offset(text: &str) -> Option<i16> {
         b'-' => (-1, &text[1..]),
         _ => return None,
     };
-    let (hours, minutes) = rest.split_once(':')?;
+    let (hours, minutes) = rest.split_once(':').filter(|(h, m)| h.len() == 2 && m.len() == 2)?;
     let minutes: i16 = minutes.parse().ok().filter(|m| (0..60).contains(m))?;
     let hours: i16 = hours.parse().ok().filter(|h| (0..=14).contains(h))?;
     Some(sign * (hours * 60 + minutes))

@@ -132,12 +132,8 @@ fn keeping(r: &Request<'_>, routine: super::Routine) -> Result<Call> {
 fn whole(r: &Request<'_>, routine: super::Routine) -> Result<Call> {
     let ty = kept(r)?;
     let result = match ty {
-        SqlType::Decimal { precision, scale } => {
-            SqlType::Decimal { precision: (precision - scale + 1).min(38), scale: 0 }
-        }
-        SqlType::Numeric { precision, scale } => {
-            SqlType::Numeric { precision: (precision - scale + 1).min(38), scale: 0 }
-        }
+        SqlType::Decimal { precision, .. } => SqlType::Decimal { precision, scale: 0 },
+        SqlType::Numeric { precision, .. } => SqlType::Numeric { precision, scale: 0 },
         other => other,
     };
     Ok(Call::new(result, vec![ty], routine))

@@ -38,6 +38,9 @@ impl TableBuilder<'_> {
         }
         let primary = count(|k| matches!(k, ConstraintKind::Key { primary: true, .. }));
         let unique = count(|k| matches!(k, ConstraintKind::Key { primary: false, .. }));
+        if unique > 1 {
+            return Err(errors::second_column_constraint("UNIQUE", column, table));
+        }
         if primary > 0 && unique > 0 {
             return Err(errors::primary_and_unique(column, table));
         }

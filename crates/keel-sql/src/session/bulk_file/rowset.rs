@@ -186,13 +186,13 @@ fn may_read(info: &Info) -> Result<()> {
     Err(failed(4834, "You do not have permission to use the bulk load statement.".to_owned()))
 }
 
-/// What `OPENROWSET (BULK 'file', options)` reads, and of a format file its name with what it says. Errors: 102 of options that are none
+/// What `OPENROWSET (BULK 'file', options)` reads, and of a format file what it says. Errors: 102 of options that are none
 /// or lack a format file, 4834 without permission, those of [`layout::format_file`].
 pub(crate) fn bulk_rowset(
     info: &Info,
     file: &str,
     options: &[ast::Opt],
-) -> Result<(Arc<dyn VirtualTable>, Option<(String, String)>)> {
+) -> Result<(Arc<dyn VirtualTable>, Option<FormatFile>)> {
     let file = file.to_owned();
     if let Some(single) = options.iter().find_map(|o| Single::named(&o.name)) {
         let columns = [VirtualColumn::new("BulkColumn", single.ty())];
@@ -214,11 +214,25 @@ pub(crate) fn bulk_rowset(
     };
     let shown = columns.iter().map(shown).collect();
     let table = Described { file, options, layout, columns: columns.into(), shown };
-    Ok((Arc::new(table), Some((name, said))))
+    Ok((Arc::new(table), Some(FormatFile { name, said })))
+}
+
+/// A format file with what it said when a query was compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormatFile {
+    name: String,
+    said: String,
+}
+
+impl FormatFile {
+    /// Whether it still says the same.
+    pub(crate) fn is_as_it_was(&self, info: &Info) -> bool {
+        format_text(info, &self.name).is_ok_and(|text| text == self.said)
+    }
 }
 
 /// What a format file says now.
-pub(crate) fn format_text(info: &Info, name: &str) -> Result<String> {
+pub(super) fn format_text(info: &Info, name: &str) -> Result<String> {
     let file = data_file(info, name)?;
     whole(&*file, name, FORMAT_BYTES_MAX).map(|bytes| decoded(&bytes))
 }
