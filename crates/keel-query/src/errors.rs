@@ -248,6 +248,38 @@ errors! {
     with_ties_needs_order() = (1062, 15, 1, "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.");
     /// 10742
     offset_negative() = (10742, 15, 1, "The offset specified in a OFFSET clause may not be negative.");
+    /// 10717
+    nested_without_output() = (10717, 15, 1, "A nested INSERT, UPDATE, DELETE, or MERGE statement must have an OUTPUT clause.");
+    /// 10718
+    clause_beside_nested(clause: &str) = (10718, 15, 1, "The {clause} clause is not allowed when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.");
+    /// 10719
+    nested_hints() = (10719, 15, 1, "Query hints are not allowed in nested INSERT, UPDATE, DELETE, or MERGE statements.");
+    /// 10721
+    nested_output_into() = (10721, 15, 1, "An OUTPUT INTO clause is not allowed in a nested INSERT, UPDATE, DELETE, or MERGE statement.");
+    /// 10722
+    nested_current_of() = (10722, 15, 1, "The WHERE CURRENT OF clause is not allowed in a nested INSERT, UPDATE, DELETE, or MERGE statement.");
+    /// 10723
+    distinct_beside_nested() = (10723, 15, 1, "The DISTINCT keyword is not allowed when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.");
+    /// 10728
+    nested_in_join() = (10728, 15, 1, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed on either side of a JOIN or APPLY operator.");
+    /// 10729
+    nested_in_pivot() = (10729, 15, 1, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed as the table source of a PIVOT or UNPIVOT operator.");
+    /// 10730
+    nested_elsewhere() = (10730, 15, 1, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed in a SELECT statement that is not the immediate source of rows for an INSERT statement.");
+    /// 10731
+    nested_in_change() = (10731, 15, 1, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed in the FROM clause of an UPDATE or DELETE statement.");
+    /// 10732
+    nested_in_nested() = (10732, 15, 1, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed inside another nested INSERT, UPDATE, DELETE, or MERGE statement.");
+    /// 10733
+    nested_in_set() = (10733, 15, 1, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed on either side of a UNION, INTERSECT, or EXCEPT operator.");
+    /// 10734
+    nested_in_using() = (10734, 16, 1, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed in the USING clause of a MERGE statement.");
+    /// 354
+    nested_into_view(name: &str) = (354, 15, 1, "The target '{name}' of the INSERT statement cannot be a view or common table expression when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.");
+    /// 355
+    nested_into_triggers(name: &str) = (355, 15, 1, "The target table '{name}' of the INSERT statement cannot have any enabled triggers when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.");
+    /// 356
+    nested_into_key(name: &str, key: &str) = (356, 15, 1, "The target table '{name}' of the INSERT statement cannot be on either side of a (primary key, foreign key) relationship when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement. Found reference constraint '{key}'.");
     /// 10743
     offset_not_integer() = (10743, 15, 1, "The number of rows provided for a OFFSET clause must be an integer.");
     /// 10744

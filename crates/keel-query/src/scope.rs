@@ -160,7 +160,8 @@ pub trait VirtualTable: Send + Sync {
         let _ = column;
         None
     }
-    /// An error that its rows have met. Told to the client, and reading goes on behind it, or the statement's end.
+    /// An error that its rows have met (a message of at most severity 10 is told anyway). Told to the client, and reading goes on
+    /// behind it, or the statement's end.
     fn tell(&self, session: &dyn crate::SessionInfo, error: Box<keel_types::SqlError>) -> Result<()> {
         let _ = session;
         Err(error)
@@ -191,6 +192,10 @@ pub trait VirtualTable: Send + Sync {
         parameters: Vec<(String, SqlType)>,
     ) -> Option<Arc<dyn VirtualTable>> {
         let _ = (text, parameters);
+        None
+    }
+    /// The change that opening it makes.
+    fn change(&self) -> Option<&crate::Plan> {
         None
     }
     /// What it sends to another server.

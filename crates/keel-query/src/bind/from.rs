@@ -7,6 +7,7 @@ use super::{
     parse_error, same_name,
 };
 use crate::catalog::{ModuleDef, ModuleKind, ObjectId};
+use crate::dml::nested;
 use crate::errors::{self, Result};
 use crate::expr::{CmpOp, Expr, Slot};
 use crate::scope::{NameParts, ObjectRef, VirtualTable};
@@ -28,6 +29,9 @@ impl Binder<'_> {
     ) -> Result<BoundSource> {
         let mut rel = Rel::One;
         let mut sources: Vec<Rc<Source>> = Vec::new();
+        if from.len() > 1 {
+            nested::refuse(from, errors::nested_in_join)?;
+        }
         for (i, item) in from.iter().enumerate() {
             let (right, mut exposed) = self.table_source(item, parent, &sources)?;
             check_exposed(&sources, &exposed, (&from[..i], std::slice::from_ref(item)))?;
@@ -87,15 +91,17 @@ impl Binder<'_> {
                 let alias = alias.as_ref().map_or("", |a| a.as_str());
                 self.derived(bound, alias, columns)
             }
-            K::Dml { .. } => Err(errors::not_supported("nested DML")),
+            K::Dml { statement, alias, columns } => self.nested_change(statement, alias.as_ref(), columns),
             K::Join { left: l, right: r, kind, hint, on } => {
                 self.join_source(l, r, *kind, *hint, on.as_ref(), parent, left)
             }
             K::Pivot { source, aggregate, column, values, alias } => {
+                nested::refuse(std::slice::from_ref(source), errors::nested_in_pivot)?;
                 let input = self.table_source(source, parent, left)?;
                 self.pivot(input, aggregate, column, values, alias, parent)
             }
             K::Unpivot { source, value_column, name_column, columns, alias } => {
+                nested::refuse(std::slice::from_ref(source), errors::nested_in_pivot)?;
                 let input = self.table_source(source, parent, left)?;
                 self.unpivot(input, value_column, name_column, columns, alias, parent)
             }
@@ -114,6 +120,8 @@ impl Binder<'_> {
         outer_left: &[Rc<Source>],
     ) -> Result<BoundSource> {
         use ast::JoinKind as J;
+        nested::refuse(std::slice::from_ref(l), errors::nested_in_join)?;
+        nested::refuse(std::slice::from_ref(r), errors::nested_in_join)?;
         let (left, mut sources) = self.table_source(l, parent, outer_left)?;
         let lateral = matches!(kind, J::CrossApply | J::OuterApply);
         let visible: Vec<Rc<Source>> = outer_left.iter().chain(&sources).cloned().collect();
@@ -318,7 +326,7 @@ impl Binder<'_> {
         (get, Source { alias: alias.to_owned(), schema, columns, get: Some(id), locator, hidden })
     }
 
-    pub(super) fn virtual_table(
+    pub(crate) fn virtual_table(
         &mut self,
         table: Arc<dyn VirtualTable>,
         alias: &str,

@@ -216,6 +216,10 @@ pub struct Binder<'a> {
     gets: Vec<(u32, ArcTable)>,
     next_recursion: u32,
     ctes: Vec<CteEntry>,
+    /// A change may stand in FROM, the source of an INSERT, whose common table expressions it has.
+    pub(crate) takes_change: Option<(Option<ast::With>,)>,
+    /// That change.
+    pub(crate) nested: Option<Arc<crate::plan::run::Plan>>,
     /// CHANGE_TRACKING_CONTEXT of the statement.
     pub(crate) change_context: Option<Expr>,
     /// XMLNAMESPACES in force: prefix (none for the default) and URI.
@@ -307,6 +311,8 @@ impl<'a> Binder<'a> {
             gets: Vec::new(),
             next_recursion: 0,
             ctes: Vec::new(),
+            takes_change: None,
+            nested: None,
             change_context: None,
             namespaces: Vec::new(),
             xml_rows: HashMap::new(),

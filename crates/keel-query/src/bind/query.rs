@@ -93,6 +93,7 @@ impl Binder<'_> {
             ast::QueryBody::Select(s) if q.for_clause.is_none() => return self.select(s, q, parent),
             ast::QueryBody::Select(s) => self.selected(s, q, parent)?,
             ast::QueryBody::Set { op, all, terms } => {
+                crate::dml::nested::refuse_in_set(terms)?;
                 let bound = self.set_operation(*op, *all, terms, parent)?;
                 let query = self.order_set(bound, q, parent)?;
                 Selected { query, sources: Vec::new(), names: Vec::new(), grouped: false }
@@ -122,7 +123,10 @@ impl Binder<'_> {
                 };
                 self.select(s, &q, parent)
             }
-            ast::QueryBody::Set { op, all, terms } => self.set_operation(*op, *all, terms, parent),
+            ast::QueryBody::Set { op, all, terms } => {
+                crate::dml::nested::refuse_in_set(terms)?;
+                self.set_operation(*op, *all, terms, parent)
+            }
         }
     }
 

@@ -118,6 +118,7 @@ pub(crate) fn delete_plan(
         old_first,
         savepoint,
         triggers,
+        nested: None,
         shown,
     };
     Ok((plan, outputs.columns))

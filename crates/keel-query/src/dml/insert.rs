@@ -4,6 +4,7 @@ use super::block::Blocks;
 use super::foreign;
 use super::from_file::FromFile;
 use super::indexed_view::is_view_over;
+use super::nested;
 use super::output::bind_outputs;
 use super::target::Target;
 use super::{Assignment, Change, DmlPlan, column_position, refuse_view_rows, view};
@@ -170,6 +171,10 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
         }
         ast::InsertSource::DefaultValues => build(binder, target, &[], Vec::new(), Rel::One, insert, false),
         ast::InsertSource::Query(q) => {
+            if nested::source_of(insert, q)?.is_some() {
+                nested::check_target(binder, insert, &target)?;
+                binder.takes_change = Some((insert.with.clone(),));
+            }
             let BoundQuery { rel, columns: out } = binder.query(q, None, false)?;
             check_width(&table, listed, columns.len(), out.len(), false)?;
             for column in &columns {
@@ -374,6 +379,7 @@ pub(crate) fn assemble(
         old_first: 0,
         savepoint: savepoint || triggers,
         triggers,
+        nested: binder.nested.take(),
         shown,
     };
     Ok(finish(binder, Body::Dml(Box::new(plan)), subplans, outputs.columns, None))

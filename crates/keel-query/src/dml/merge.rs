@@ -174,6 +174,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
         return Err(errors::history_merged(&target.full_name));
     }
     target.bind_blocks(binder)?;
+    super::nested::refuse(std::slice::from_ref(&merge.source), errors::nested_in_using)?;
     let (using, using_sources) = binder.table_source(&merge.source, None, &[])?;
     let present = binder.typed_slot("", SqlType::Int, true);
     let using = using.project(vec![(present, Expr::int(1))]);
@@ -303,6 +304,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
         old_first,
         savepoint: true,
         triggers,
+        nested: None,
         shown,
     };
     Ok(finish(binder, Body::Dml(Box::new(plan)), subplans, outputs.columns, None))

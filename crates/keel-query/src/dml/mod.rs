@@ -13,6 +13,8 @@
 //! | `foreign` | foreign keys |
 //! | `insert`, `update`, `delete`, `merge` | binding and compiling each statement |
 //! | `output` | OUTPUT clauses |
+//! | `nested` | changes whose rows an INSERT takes |
+//! | `from_file` | hints of an INSERT whose rows come from a file |
 //! | `block` | block predicates of security policies |
 //! | `period` | PERIOD FOR SYSTEM_TIME: versions of rows |
 //! | `track` | CHANGE_TRACKING: which rows changed |
@@ -35,6 +37,7 @@ mod from_file;
 pub mod indexed_view;
 pub mod insert;
 pub mod merge;
+pub(crate) mod nested;
 pub mod output;
 pub mod period;
 pub(crate) mod queue;
@@ -89,6 +92,8 @@ pub struct DmlPlan {
     pub(crate) savepoint: bool,
     /// AFTER triggers exist.
     pub(crate) triggers: bool,
+    /// The change whose rows an INSERT takes.
+    pub(crate) nested: Option<Arc<crate::plan::run::Plan>>,
     /// For SHOWPLAN.
     pub(crate) shown: Shown,
 }
@@ -144,13 +149,13 @@ impl DmlPlan {
         self.source.operator(counts)
     }
 
-    /// The tables of OUTPUT … INTO.
+    /// The tables of OUTPUT … INTO, and what an inner change changes.
     pub(crate) fn filled(&self) -> Vec<&TableDef> {
         let into = self.outputs.iter().filter_map(|o| match o {
             output::Output::Into(target, _) => Some(&*target.table),
             output::Output::Client(_) => None,
         });
-        into.collect()
+        into.chain(self.nested.as_ref().and_then(|inner| inner.target())).collect()
     }
 
     /// The actions the statement is made of, each once, whether or not rows met them.

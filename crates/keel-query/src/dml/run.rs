@@ -83,12 +83,9 @@ impl DmlPlan {
         let beside = self.target.history().is_some() || written_down;
         if self.savepoint || beside || !self.target.views.is_empty() {
             marks.push((database, cx.txn(database)?.savepoint()));
-            for output in &self.outputs {
-                if let Output::Into(t, _) = output {
-                    let other = t.table.database;
-                    if marks.iter().all(|(d, _)| *d != other) {
-                        marks.push((other, cx.txn(other)?.savepoint()));
-                    }
+            for other in self.filled().into_iter().map(|t| t.database) {
+                if marks.iter().all(|(d, _)| *d != other) {
+                    marks.push((other, cx.txn(other)?.savepoint()));
                 }
             }
         }
@@ -133,7 +130,8 @@ impl DmlPlan {
         let Run { info, followed, .. } = run;
         self.end_counts(b, cx);
         result?;
-        if let Some(identity) = info.identity {
+        // With an inner change its values are the ones that count.
+        if let Some(identity) = info.identity.filter(|_| self.nested.is_none()) {
             cx.session.identity_generated(Some(identity));
         }
         Ok((info, followed))
@@ -273,7 +271,7 @@ impl<'r, 'b> Run<'r, 'b> {
 
     fn insert_all(&mut self, source: &mut dyn Operator, insert: &InsertRow, cx: &mut Cx<'_>) -> Result<()> {
         insert.check_identity(&self.plan.target, cx)?;
-        if self.plan.target.identity.is_none() {
+        if self.plan.target.identity.is_none() && self.plan.nested.is_none() {
             cx.session.identity_generated(None);
         }
         if self.plan.in_place {

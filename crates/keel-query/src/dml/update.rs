@@ -123,6 +123,7 @@ pub(crate) fn find_target(
     from: &[ast::TableSource],
     assigned: &[&ast::ColumnRef],
 ) -> Result<Found> {
+    super::nested::refuse(from, errors::nested_in_change)?;
     let (mut rel, mut sources) = binder.expanding(|b| b.from_clause(from, None))?;
     let named = match &target.table {
         ast::TableRef::Named(n) => {
@@ -653,6 +654,7 @@ pub(crate) fn update_plan(
         old_first,
         savepoint,
         triggers,
+        nested: None,
         shown,
     };
     Ok((plan, outputs.columns))

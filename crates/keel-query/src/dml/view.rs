@@ -29,6 +29,11 @@ fn view_of(binder: &Binder<'_>, table: &ast::TableRef) -> Option<Arc<ModuleDef>>
     }
 }
 
+/// Whether a name is that of a table, not of a view or CTE.
+pub(super) fn is_stored(binder: &Binder<'_>, name: &ast::ObjectName) -> bool {
+    !binder.is_cte(name) && view_of(binder, &ast::TableRef::Named(name.clone())).is_none()
+}
+
 /// The one table behind a view or CTE whose `assigned` columns change (all columns when there are none).
 pub(crate) fn updatable_base(
     binder: &Binder<'_>,

@@ -115,6 +115,10 @@ impl Operator for VirtualOp {
             cx.tick()?;
             let mut row = match row {
                 Ok(row) => row,
+                Err(e) if e.severity <= 10 => {
+                    cx.say(e);
+                    continue;
+                }
                 Err(e) => {
                     self.node.table.0.tell(cx.session, e)?;
                     continue;

@@ -395,6 +395,11 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// Adds a message.
+    pub fn say(&mut self, message: errors::Error) {
+        self.rare().messages.push(message);
+    }
+
     /// Adds a message once.
     pub fn warn(&mut self, message: errors::Error) {
         let messages = &mut self.rare().messages;

@@ -179,7 +179,15 @@ impl Plan {
             Body::Query { .. } | Body::Assign { .. } => None,
         }
     }
-    /// The tables that its OUTPUT clauses fill.
+    /// The change whose rows it takes: of INSERT … SELECT … FROM (DELETE … OUTPUT …).
+    #[must_use]
+    pub fn nested(&self) -> Option<&Plan> {
+        match &self.body {
+            Body::Dml(dml) => dml.nested.as_deref(),
+            Body::Query { .. } | Body::Assign { .. } => None,
+        }
+    }
+    /// The tables that its OUTPUT clauses fill, and what an inner change changes.
     #[must_use]
     pub fn filled(&self) -> Vec<&TableDef> {
         match &self.body {

@@ -125,7 +125,10 @@ impl Tree {
             Op::Access(a) => return access(n, a, executions, parallel),
             // It is shown above what reads it.
             Op::Gather(g) if parallel => return self.step(&g.input, executions),
-            Op::Virtual(v) => (Cow::Borrowed(&v.shown), Vec::new()),
+            Op::Virtual(v) => match v.table.0.change() {
+                Some(change) => return change.steps().swap_remove(0),
+                None => (Cow::Borrowed(&v.shown), Vec::new()),
+            },
             Op::Values(_) => (made("Constant Scan", vec![Part::Word("VALUES")]), Vec::new()),
             Op::Filter(f) => (Cow::Borrowed(&f.shown), vec![below(&f.input)]),
             Op::Project(p) => (Cow::Borrowed(&p.shown), vec![below(&p.input)]),

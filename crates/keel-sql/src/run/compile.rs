@@ -1,7 +1,7 @@
 //! Compiling the units of programs: by a plan that is forced, by hints from elsewhere, or as they are written.
 
 use super::instead::instead_of;
-use super::needs::{Securable, needs_of};
+use super::needs::{Securable, add_needs, needs_of};
 use super::query::column_meta;
 use super::{Frame, Runner};
 use crate::engine::{DatabaseEntry, TABLE_VARIABLES};
@@ -126,7 +126,7 @@ impl Runner<'_> {
     /// Compiles a unit; the scope knows afterwards what its names stand for.
     pub(super) fn compile_in(&self, scope: &Scope<'_>, unit: &Unit) -> Result<Compiled> {
         let mut columns = Vec::new();
-        let (mut targets, mut changed) = (Vec::new(), None);
+        let (mut targets, mut changed, mut nested) = (Vec::new(), None, None);
         let code = match &unit.source {
             UnitSource::Expr(e, ty) => CompiledCode::Expr(keel_query::compile_expr(scope, e, *ty)?),
             UnitSource::Condition(e) => CompiledCode::Condition(keel_query::compile_condition(scope, e)?),
@@ -143,6 +143,12 @@ impl Runner<'_> {
                     let code = CompiledCode::Instead(Box::new(instead));
                     return Ok(compiled(scope, code, dependencies, columns, targets, needs));
                 }
+                if let Some(inner) = super::target::nested(&s.kind)
+                    && instead_of(scope, inner)?.is_some()
+                {
+                    let name = super::target::direct(inner).map(|n| n.name.text.to_string());
+                    return Err(keel_query::errors::output_beside_triggers(&name.unwrap_or_default()));
+                }
                 let plan = match &s.kind {
                     StatementKind::Select(select) => keel_query::compile_select(scope, select)?,
                     StatementKind::Insert(i) => keel_query::compile_dml(scope, Dml::Insert(i))?,
@@ -152,7 +158,11 @@ impl Runner<'_> {
                     _ => return Err(errors::not_supported("This statement")),
                 };
                 columns = plan.columns().iter().map(column_meta).collect();
-                changed = plan.target().filter(|t| t.database != TABLE_VARIABLES).map(Securable::of);
+                let changed_by = |plan: &keel_query::Plan| {
+                    plan.target().filter(|t| t.database != TABLE_VARIABLES).map(Securable::of)
+                };
+                changed = changed_by(&plan);
+                nested = plan.nested().and_then(changed_by);
                 targets.extend(changed.as_ref().map(|t| (t.database, t.object)));
                 let filled = plan.filled().into_iter().filter(|t| t.database != TABLE_VARIABLES);
                 targets.extend(filled.map(|t| (t.database, t.object_id)));
@@ -164,11 +174,17 @@ impl Runner<'_> {
                 entry.may_be_opened()?;
             }
         }
-        if let Some((database, _)) = targets.first() {
+        for (database, _) in &targets {
             self.check_database_writable(*database)?;
         }
         let needs = match &unit.source {
-            UnitSource::Statement(s) => needs_of(scope, &s.kind, changed),
+            UnitSource::Statement(s) => {
+                let mut needs = needs_of(scope, &s.kind, changed);
+                if let Some(inner) = super::target::nested(&s.kind) {
+                    add_needs(scope, inner, nested, &mut needs);
+                }
+                needs
+            }
             UnitSource::Expr(..) | UnitSource::Condition(_) => scope.needs.take(),
         };
         let dependencies = scope.found.take();

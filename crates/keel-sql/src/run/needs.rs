@@ -28,10 +28,19 @@ pub(super) fn needs_of(
     changed: Option<Securable>,
 ) -> Vec<Need> {
     let mut needs = scope.needs.take();
+    add_needs(scope, statement, changed, &mut needs);
+    needs
+}
+
+/// Adds what a change takes to what is read.
+pub(super) fn add_needs(
+    scope: &Scope<'_>,
+    statement: &StatementKind,
+    changed: Option<Securable>,
+    needs: &mut Vec<Need>,
+) {
     needs.extend(super::target::outputs(statement).filter_map(|name| inserted_into(scope, name)));
-    let Some(Securable { database, object, schema }) = secured(scope, statement, changed) else {
-        return needs;
-    };
+    let Some(Securable { database, object, schema }) = secured(scope, statement, changed) else { return };
     // Setting constants reads nothing.
     let blind = match statement {
         StatementKind::Update(u) => u.filter.is_none() && u.from.is_empty() && u.output.is_empty(),
@@ -52,7 +61,6 @@ pub(super) fn needs_of(
         let columns = assigned.clone().filter(|_| permission == "UPDATE");
         Need::Object { database, object, schema, permission, columns }
     }));
-    needs
 }
 
 /// What OUTPUT … INTO needs.

@@ -38,6 +38,17 @@ pub(super) fn outputs(statement: &StatementKind) -> impl Iterator<Item = &Object
     })
 }
 
+/// The change whose rows an INSERT takes.
+pub(super) fn nested(statement: &StatementKind) -> Option<&StatementKind> {
+    let StatementKind::Insert(insert) = statement else { return None };
+    let ast::InsertSource::Query(query) = &insert.source else { return None };
+    let ast::QueryBody::Select(select) = &query.body else { return None };
+    match &select.from.first()?.kind {
+        TableSourceKind::Dml { statement, .. } => Some(&statement.kind),
+        _ => None,
+    }
+}
+
 enum Target<'a> {
     Stored(&'a ObjectName),
     Query(&'a ast::Query),
