@@ -31,13 +31,18 @@ struct OpenJson {
     schema: Option<Vec<JsonColumn>>,
 }
 
-/// OPENJSON without WITH: name, value and type of each member.
+/// OPENJSON without WITH: name, value and type of each member. Names compare by their code points, values as the text that they are
+/// from.
 #[must_use]
-pub fn members() -> Arc<dyn VirtualTable> {
+pub fn members(of_text: Collation) -> Arc<dyn VirtualTable> {
+    let text = |name, length, collation| VirtualColumn {
+        collation,
+        ..VirtualColumn::new(name, SqlType::NVarChar(length))
+    };
     Arc::new(OpenJson {
         columns: vec![
-            VirtualColumn::new("key", SqlType::NVarChar(Length::Limited(4000))),
-            VirtualColumn::new("value", SqlType::NVarChar(Length::Max)),
+            text("key", Length::Limited(4000), Collation::BIN2),
+            text("value", Length::Max, of_text),
             VirtualColumn::new("type", SqlType::TinyInt),
         ],
         schema: None,

@@ -36,7 +36,7 @@ pub fn builtin(name: &str, args: &[Expr]) -> Option<Arc<dyn VirtualTable>> {
         }
         "REGEXP_MATCHES" => Some(regexp::matches(args)),
         "REGEXP_SPLIT_TO_TABLE" => Some(regexp::split(args)),
-        "OPENJSON" => Some(crate::openjson::members()),
+        "OPENJSON" => Some(crate::openjson::members(args.first().map(|a| a.collation).unwrap_or_default())),
         _ => None,
     }
 }

@@ -218,7 +218,9 @@ impl ResultSink for Sink {
     }
 
     fn done(&mut self, done: DoneInfo) {
-        self.transcript.done(done.count);
+        // Values given to variables are counted too, which would be a line for each.
+        let assigned = done.command == keel_sql::sink::command::SELECT && !self.transcript.in_table();
+        self.transcript.done(done.count.filter(|_| !assigned));
     }
 
     fn message(&mut self, message: &SqlError) {

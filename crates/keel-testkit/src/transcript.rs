@@ -82,6 +82,12 @@ impl Transcript {
         }
     }
 
+    /// Whether rows are being shown.
+    #[must_use]
+    pub fn in_table(&self) -> bool {
+        self.table.is_some()
+    }
+
     /// An error or information.
     pub fn message(&mut self, message: &Message<'_>) {
         if message.severity > 10 {

@@ -28,3 +28,7 @@ dbcc useroptions
 GO
 select convert(xml, nchar(0xFEFF) + N'<a/>') as x
 GO
+exec sp_datatype_info_100 4, 3
+GO
+exec sp_datatype_info_100 -9, 3
+GO

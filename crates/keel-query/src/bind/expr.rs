@@ -1,7 +1,7 @@
 //! Binding of expressions and conditions.
 
 use super::full_text::FullTextPredicate;
-use super::merge_types::{assign_to, cast_to, in_collation, named_collation, resolve_collation};
+use super::merge_types::{cast_to, in_collation, named_collation};
 use super::operators::{arith_op, compare_op};
 use super::rel::{Aggregate, Rel, Subquery, SubqueryUse};
 use super::window::PendingWindow;
@@ -517,32 +517,6 @@ impl Binder<'_> {
         let both = Expr::and(vec![is_null(l).not(), is_null(r).not(), equal]);
         let same = Expr::condition(ExprKind::Or(vec![both_null, both]));
         Ok(negate_if(op == CmpOp::Ne, same))
-    }
-
-    fn like(
-        &mut self,
-        operand: &ast::Expr,
-        pattern: &ast::Expr,
-        escape: Option<&ast::Expr>,
-        negated: bool,
-        cx: &mut ExprCx<'_, '_>,
-    ) -> Result<Expr> {
-        let v = self.value(operand, cx)?;
-        let p = self.value(pattern, cx)?;
-        let escape = escape.map(|e| self.value(e, cx)).transpose()?;
-        self.refuse_encrypted([&v, &p])?;
-        let (collation, coercibility) = resolve_collation(&v, &p, "like")?;
-        let text = |e: Expr| -> Result<Expr> {
-            if e.ty.is_string() { Ok(e) } else { assign_to(e, SqlType::NVarChar(Length::Limited(4000))) }
-        };
-        let nullable = v.nullable || p.nullable;
-        let (v, p) = (text(v)?, text(p)?);
-        let escape = escape.map(text).transpose()?;
-        let mut e = Expr::condition(ExprKind::Like(Box::new(v), Box::new(p), escape.map(Box::new)));
-        e.collation = collation;
-        e.coercibility = coercibility;
-        e.nullable = nullable;
-        Ok(negate_if(negated, e))
     }
 
     fn in_list(

@@ -19,6 +19,7 @@ pub mod function;
 pub mod group;
 mod hints;
 pub mod json;
+mod like;
 pub mod mask;
 pub mod merge_types;
 mod odbc;

@@ -187,12 +187,12 @@ impl Binder<'_> {
         columns.iter().map(column).collect()
     }
 
-    /// The collation of a column of OPENJSON or OPENXML: its own, or the default one.
+    /// The collation of a column of OPENJSON or OPENXML: its own, or the database's.
     fn schema_collation(&self, column: &ast::SchemaColumn, ty: SqlType) -> Result<Collation> {
         match &column.collation {
             Some(_) if !ty.is_string() => Err(errors::not_collatable(ty.name())),
             Some(name) => self.collation_named(name),
-            None => Ok(Collation::default()),
+            None => Ok(self.collation()),
         }
     }
 
@@ -217,7 +217,10 @@ impl Binder<'_> {
             }
             Some(ast::RowsetSchema::Table(name)) => match self.scope.object(parts(name)) {
                 Some(ObjectRef::Table(table)) => {
-                    let column = |c: &ColumnDef| (VirtualColumn::new(c.name.to_string(), c.ty), None);
+                    let column = |c: &ColumnDef| {
+                        let shown = VirtualColumn::new(c.name.to_string(), c.ty);
+                        (VirtualColumn { collation: c.collation, ..shown }, None)
+                    };
                     Some(table.columns.iter().map(column).collect())
                 }
                 _ => return Err(errors::invalid_object(&name.to_string())),

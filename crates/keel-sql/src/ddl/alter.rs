@@ -353,8 +353,10 @@ impl Runner<'_> {
         c.nullable = nullable.unwrap_or(true);
         // Without COLLATE it is the database's again.
         let default = self.entry_of(table.database)?.picture().settings().default_collation();
+        let temporary = table.database == crate::engine::TEMPDB;
+        let named = if temporary { self.ddl_scope(program).database_collation() } else { default };
         if c.ty.is_string() || collation.is_some() {
-            c.collation = super::collate::column_collation(collation.as_ref(), c.ty, default)?;
+            c.collation = super::collate::column_collation(collation.as_ref(), c.ty, default, named)?;
         }
         // Without MASKED it has no mask any more.
         c.mask = mask.as_ref().map(|text| MaskDef::parse(text, &c.name, c.ty)).transpose()?;

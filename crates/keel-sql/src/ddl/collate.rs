@@ -10,15 +10,17 @@ fn named(name: &str) -> Result<Collation> {
     Collation::by_name(name).ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{name}'.")))
 }
 
-/// The collation of a column of a type, as COLLATE says or as the database has it.
+/// The collation of a column of a type, as COLLATE says or `default`; `here` is that of the database that COLLATE DATABASE_DEFAULT
+/// means.
 pub(super) fn column_collation(
     given: Option<&ast::Ident>,
     ty: SqlType,
     default: Collation,
+    here: Collation,
 ) -> Result<Collation> {
     let Some(name) = given else { return Ok(default) };
     let found = match name.is("database_default") || name.is("catalog_default") {
-        true => default,
+        true => here,
         false => named(&name.text)?,
     };
     if !ty.is_string() {

@@ -39,7 +39,7 @@ impl Runner<'_> {
                     }
                 }
             }
-            "TRACESTATUS" => self.trace_status()?,
+            "TRACESTATUS" => self.trace_status(program, frame, d)?,
             "CHECKIDENT" => return self.check_ident(program, frame, d, quiet),
             "FREEPROCCACHE" => self.info.engine.programs.clear(),
             "USEROPTIONS" => self.user_options()?,
@@ -175,9 +175,26 @@ impl Runner<'_> {
         self.result_set(&columns, &[vec![Value::str("Language Event"), Value::Int(0), Value::str(text)]])
     }
 
-    fn trace_status(&mut self) -> Result<()> {
-        let flags = self.info.engine.trace_flags();
-        let row = |f: &i32| vec![Value::Int(i64::from(*f)), Value::Int(1), Value::Int(1), Value::Int(0)];
+    /// DBCC TRACESTATUS: of the flags that it names, or of all that are set; no result when there are none.
+    fn trace_status(&mut self, program: &Arc<Program>, frame: &mut Frame, d: &ast::Dbcc) -> Result<()> {
+        let set = self.info.engine.trace_flags();
+        let mut flags = Vec::new();
+        for arg in &d.args {
+            match self.value(program, frame, arg, Some(SqlType::Int))? {
+                Value::Int(flag) if flag > 0 => flags.push(flag as i32),
+                _ => {}
+            }
+        }
+        if flags.is_empty() {
+            flags.clone_from(&set);
+        }
+        if flags.is_empty() {
+            return Ok(());
+        }
+        let row = |f: &i32| {
+            let on = Value::Int(i64::from(set.contains(f)));
+            vec![Value::Int(i64::from(*f)), on.clone(), on, Value::Int(0)]
+        };
         let rows: Vec<_> = flags.iter().map(row).collect();
         let columns = [
             ("TraceFlag", SqlType::Int),

@@ -149,6 +149,7 @@ impl Runner<'_> {
                 let scope = self.ddl_scope(program);
                 let mut builder = TableBuilder::new(&scope, &tempdb, place.schema_id, &place.name);
                 builder.private = true;
+                builder.collation = place.entry.picture().settings().default_collation();
                 let mut table = builder.all(elements)?;
                 // Built as a temporary table is; the catalog shows it among this database's objects.
                 table.object_id = place.entry.allocate_object();

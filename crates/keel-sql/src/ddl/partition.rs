@@ -101,7 +101,7 @@ impl Runner<'_> {
             return Err(errors::too_many_partitions(MAX_PARTITIONS));
         }
         let default = picture.settings().default_collation();
-        let collation = super::collate::column_collation(collation, ty, default)?;
+        let collation = super::collate::column_collation(collation, ty, default, default)?;
         let id = picture.partition_functions().map(|f| f.function_id + 1).max().unwrap_or(FIRST_FUNCTION);
         let mut function = PartitionFunctionDef::new(id, name.to_owned(), ty, collation, right);
         let mut ordinals = Vec::new();

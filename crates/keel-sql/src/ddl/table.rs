@@ -44,7 +44,7 @@ pub(super) struct TableBuilder<'a> {
     /// Not all columns are known yet, so that the types of computed ones have to wait.
     columns_follow: bool,
     /// Of columns that name none: the database's.
-    collation: Collation,
+    pub(super) collation: Collation,
     /// Columns GENERATED ALWAYS AS ROW START and END: `column_id` and HIDDEN.
     pub(super) generated: [Option<(i32, bool)>; 2],
     /// Indexes whose ON was given: `index_id`s.
@@ -197,8 +197,11 @@ impl<'a> TableBuilder<'a> {
             ast::ColumnKind::Typed(ty) => {
                 def.ty = self.scope.scalar(ty).map_err(|e| of_column(e, column_id, &def.name, ty))?;
                 self.own_collection(&def, ty)?;
+                // The database where a temporary table is used, not that where it is.
+                let temporary = self.entry.id == TEMPDB;
+                let here = if temporary { self.scope.database_collation() } else { self.collation };
                 def.collation =
-                    super::collate::column_collation(c.collation.as_ref(), def.ty, self.collation)?;
+                    super::collate::column_collation(c.collation.as_ref(), def.ty, self.collation, here)?;
                 if c.nullable.is_none() && def.ty == SqlType::RowVersion {
                     def.nullable = false;
                 }

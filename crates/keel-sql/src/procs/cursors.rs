@@ -81,7 +81,7 @@ fn prepare(runner: &mut Runner<'_>, args: &[Argument], params: usize) -> Result<
     let declarations: Arc<str> = string(args, "params", params).unwrap_or_default().into();
     let text: Arc<str> = string(args, "stmt", params + 1).unwrap_or_default().into();
     // Errors in the text are found now.
-    runner.batch_program(&text, &declarations, &[], true)?;
+    runner.query_of_cursor(&text, &declarations)?;
     let statement = Statement::Text(Arc::clone(&text), Arc::clone(&declarations));
     let handle = runner.info.prepared.borrow_mut().add(statement);
     Ok((handle, text, declarations))
@@ -93,7 +93,8 @@ pub(super) fn sp_cursorprepare(runner: &mut Runner<'_>, args: &[Argument]) -> Ou
     needs("sp_cursorprepare", args, 4)?;
     let (handle, text, declarations) = prepare(runner, args, 1)?;
     if number(args, "options", 3).unwrap_or(0) & RETURN_METADATA != 0 {
-        runner.describe_text(&text, &declarations)?;
+        let query = runner.query_of_cursor(&text, &declarations)?;
+        runner.describe_text(query, &declarations)?;
     }
     let (scroll, concurrency, _) = options(args, 4);
     let all = [(0, handle.into()), (4, scroll.into()), (5, concurrency.into())];

@@ -60,7 +60,7 @@ const CLOSED: i32 = 0x10;
 impl Runner<'_> {
     /// Opens a cursor, or executes directly what cannot be one.
     pub fn open_api_cursor(&mut self, open: &OpenCursor<'_>) -> std::result::Result<Opened, Halt> {
-        let (program, is_definition) = self.cursor_program(open)?;
+        let (program, is_definition) = self.cursor_program(&open.text, &open.declarations)?;
         let declared = declared_cursor(&program).filter(|_| is_definition);
         let found = declared.map(|c| (&c.query, &c.definition.select)).or_else(|| single_query(&program));
         let Some(query) = found else {
@@ -112,17 +112,25 @@ impl Runner<'_> {
 
     /// The program of a cursor's text, and whether it is the definition of a cursor: a query that ends with FOR UPDATE or FOR READ ONLY
     /// is one only there.
-    fn cursor_program(&mut self, open: &OpenCursor<'_>) -> Result<(Arc<Program>, bool)> {
-        match self.batch_program(&open.text, &open.declarations, &[], true) {
+    fn cursor_program(&mut self, text: &Arc<str>, declarations: &Arc<str>) -> Result<(Arc<Program>, bool)> {
+        match self.batch_program(text, declarations, &[], true) {
             Ok(program) => Ok((program, false)),
             Err(e) => {
-                let text = format!("DECLARE c CURSOR FOR {}", open.text).into();
-                match self.batch_program(&text, &open.declarations, &[], true) {
+                let text = format!("{DEFINED}{text}").into();
+                match self.batch_program(&text, declarations, &[], true) {
                     Ok(program) if declared_cursor(&program).is_some() => Ok((program, true)),
                     _ => Err(e),
                 }
             }
         }
+    }
+
+    /// What of a cursor's text is a query: the text without FOR UPDATE or FOR READ ONLY. Errors of the text.
+    pub fn query_of_cursor<'t>(&mut self, text: &'t Arc<str>, declarations: &Arc<str>) -> Result<&'t str> {
+        let (program, is_definition) = self.cursor_program(text, declarations)?;
+        let declared = declared_cursor(&program).filter(|_| is_definition);
+        let end = declared.map(|c| c.definition.select.query.span.end as usize - DEFINED.len());
+        Ok(end.and_then(|end| text.get(..end)).unwrap_or(text))
     }
 
     fn answer_open(&mut self, open: &OpenCursor<'_>, id: u64) -> Result<i32> {
@@ -459,6 +467,9 @@ fn single_query(program: &Program) -> Option<(&crate::program::Unit, &ast::Selec
 }
 
 /// The cursor whose definition is the only statement of a text.
+/// What makes a cursor's text its definition.
+const DEFINED: &str = "DECLARE c CURSOR FOR ";
+
 fn declared_cursor(program: &Program) -> Option<&CursorOp> {
     let [first, end] = program.code.as_slice() else { return None };
     match (&first.op, &end.op) {

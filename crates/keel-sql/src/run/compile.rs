@@ -158,9 +158,6 @@ impl Runner<'_> {
                     _ => return Err(errors::not_supported("This statement")),
                 };
                 columns = plan.columns().iter().map(column_meta).collect();
-                let changed_by = |plan: &keel_query::Plan| {
-                    plan.target().filter(|t| t.database != TABLE_VARIABLES).map(Securable::of)
-                };
                 changed = changed_by(&plan);
                 nested = plan.nested().and_then(changed_by);
                 targets.extend(changed.as_ref().map(|t| (t.database, t.object)));
@@ -190,6 +187,11 @@ impl Runner<'_> {
         let dependencies = scope.found.take();
         Ok(compiled(scope, code, dependencies, columns, targets, needs))
     }
+}
+
+/// What a plan changes, if that has permissions.
+fn changed_by(plan: &keel_query::Plan) -> Option<Securable> {
+    plan.target().filter(|t| t.database != TABLE_VARIABLES).map(Securable::of)
 }
 
 /// A compiled form that nobody has counted yet.

@@ -491,7 +491,17 @@ impl<'a> Runner<'a> {
         self.sink.done(done);
     }
 
-    /// A statement without a count is complete: there is a token for each, also for conditions, but for variables' values
+    /// Variables have got the values of so many rows. Drivers find the end of a procedure's results by such counts, and pass them over
+    /// otherwise.
+    fn done_assigning(&mut self, rows: u64) {
+        if self.in_proc && self.info.on(Switches::NOCOUNT) {
+            self.flush_pending();
+        } else {
+            self.done_rows(Some(rows), crate::sink::command::SELECT);
+        }
+    }
+
+    /// A statement without a count is complete: there is a token for each, also for conditions, but for a batch's SET of variables
     /// (MS-TDS 2.2.7.6 and 2.2.7.7).
     fn succeed_plainly(&mut self) {
         self.succeed(0);

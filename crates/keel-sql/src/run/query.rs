@@ -22,6 +22,28 @@ use std::sync::atomic::Ordering;
 /// Compiled statements over temporary tables kept per session; at the limit it starts anew.
 const PRIVATE_UNITS_MAX: usize = 1_000;
 
+/// Whether a query reads rows of anything: one that does not (`SELECT 1`) begins no transaction by itself.
+fn reads_rows(query: &Unit) -> bool {
+    fn reads(body: &ast::QueryBody) -> bool {
+        match body {
+            ast::QueryBody::Set { terms, .. } => terms.iter().any(reads),
+            ast::QueryBody::Select(s) => {
+                let asks = |item: &ast::SelectItem| match item {
+                    ast::SelectItem::Expr { expr, .. } => expr.has_query(),
+                    ast::SelectItem::Assign { value, .. } => value.has_query(),
+                    ast::SelectItem::Star { .. } => false,
+                };
+                let filters = s.filter.as_ref().is_some_and(ast::Expr::has_query);
+                !s.from.is_empty() || filters || s.items.iter().any(asks)
+            }
+        }
+    }
+    match &query.source {
+        UnitSource::Statement(ast::Statement { kind: StatementKind::Select(s), .. }) => reads(&s.query.body),
+        _ => true,
+    }
+}
+
 impl Runner<'_> {
     /// The compiled form of a unit, compiled now when there is none or when what it depends on has changed.
     pub(super) fn unit<'u>(
@@ -220,7 +242,7 @@ impl Runner<'_> {
         assigns: bool,
     ) -> std::result::Result<(), Halt> {
         self.info.begin_statement();
-        if !self.only_compiles() {
+        if self.info.on(Switches::IMPLICIT) && !self.only_compiles() && reads_rows(query) {
             self.begin_implicit()?;
         }
         let compiled = match self.only_compiles() || self.info.on(Switches::FMTONLY) {
@@ -239,6 +261,8 @@ impl Runner<'_> {
         let watch = self.watch(plan, &frame.vars)?;
         if !assigns {
             self.may_return_results()?;
+            // What triggers had to say before CATCH took over is not of this result.
+            self.flush_pending();
             self.sink.columns(&compiled.columns);
         }
         if self.info.on(Switches::FMTONLY) {
@@ -252,7 +276,10 @@ impl Runner<'_> {
         self.info.error.set(0);
         self.info.row_count.set(run.rows);
         crate::engine::add(&self.info.shared.used.rows, run.rows);
-        self.done((!assigns).then_some(run.rows), command::SELECT);
+        match assigns {
+            true => self.done_assigning(run.rows),
+            false => self.done(Some(run.rows), command::SELECT),
+        }
         Ok(self.show_run(&shown, watch)?)
     }
 

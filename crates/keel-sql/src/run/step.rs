@@ -66,6 +66,10 @@ impl Runner<'_> {
                 self.info.begin_statement();
                 self.assign(program, frame, *slot, value)?;
                 self.succeed(1);
+                // A module tells of it; a batch's is not told.
+                if self.in_proc {
+                    self.done_assigning(1);
+                }
             }
             Op::Select { query, assigns } => self.select(program, frame, query, *assigns)?,
             Op::SelectInto(select) => self.select_into(program, frame, select)?,

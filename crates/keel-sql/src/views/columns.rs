@@ -7,7 +7,7 @@ use super::{
 use crate::engine::TEMPDB;
 use crate::session::info::Info;
 use keel_query::catalog::{ColumnDef, RuleDef, TableDef, TypeDef};
-use keel_types::{SqlType, Value};
+use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
 type Rows = Vec<Vec<Value>>;
@@ -156,11 +156,14 @@ const OLD_COLUMN: &[Column] = &[
     ("domain", INT),
     ("number", SMALL),
     ("colorder", SMALL),
+    ("autoval", SqlType::VarBinary(Length::Limited(8000))),
     ("offset", SMALL),
     ("collationid", INT),
+    ("language", INT),
     ("status", TINY),
     ("type", TINY),
     ("usertype", SMALL),
+    ("printfmt", SqlType::VarChar(Length::Limited(255))),
     ("prec", SMALL),
     ("scale", INT),
     ("iscomputed", INT),
@@ -491,11 +494,14 @@ fn old_columns(cx: &ViewContext<'_>) -> Rows {
                 int(rule(c.rule.as_ref())),
                 zero(),
                 int(c.column_id),
+                NULL,
+                zero(),
                 zero(),
                 zero(),
                 int(if c.identity.is_some() { 128 } else { i32::from(c.nullable) * 8 }),
                 int(f.system_type_id),
                 int(user_type(c)),
+                NULL,
                 f.characters.map_or(int(f.precision), |n| int(n.min(i32::from(i16::MAX)))),
                 int(f.scale),
                 int(i32::from(c.computed.is_some())),

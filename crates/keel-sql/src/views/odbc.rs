@@ -370,6 +370,10 @@ fn types(_: &ViewContext<'_>) -> Rows {
     ];
     let mut rows: Rows =
         all.into_iter().map(|(ty, prefix, parameters)| type_row(ty, prefix, parameters)).collect();
+    rows.extend([T::TinyInt, T::SmallInt, T::Int, T::BigInt].map(|ty| identity_row(ty, "identity", "")));
+    let exact = [T::Decimal { precision: 38, scale: 0 }, T::Numeric { precision: 38, scale: 0 }];
+    rows.extend(exact.map(|ty| identity_row(ty, "() identity", "precision")));
+    rows.push(sysname_row());
     rows.sort_by_key(|r| (r[1].as_int(), r[0].as_str().map(str::to_owned)));
     rows
 }
@@ -405,6 +409,27 @@ fn type_row(ty: SqlType, prefix: &str, parameters: &str) -> Vec<Value> {
     row.extend([optional(scale.map(|s| s.0)), optional(scale.map(|s| s.1))]);
     row.extend([int(if o.datetime.is_some_and(|sub| sub > 0) { 9 } else { o.code }), optional(o.datetime)]);
     row.extend([if whole || exact || money { int(10) } else { optional(o.radix) }, NULL, int(0)]);
+    row
+}
+
+/// A type of identity columns.
+fn identity_row(ty: SqlType, suffix: &str, parameters: &str) -> Vec<Value> {
+    let mut row = type_row(ty, "", parameters);
+    let blank = if suffix.starts_with('(') { "" } else { " " };
+    let name = format!("{}{blank}{suffix}", ty.name());
+    // NULLABLE, AUTO_INCREMENT, and the scale, which is none.
+    (row[7], row[12]) = (int(0), int(1));
+    (row[14], row[15]) = (int(0), int(0));
+    (row[0], row[13]) = (text(name.clone()), text(name));
+    row
+}
+
+/// The type of names.
+fn sysname_row() -> Vec<Value> {
+    const USER_TYPE: i64 = 18;
+    let mut row = type_row(SqlType::SYSNAME, "N'", "");
+    (row[0], row[13]) = (text("sysname"), text("sysname"));
+    (row[7], row[20]) = (int(0), int(USER_TYPE));
     row
 }
 

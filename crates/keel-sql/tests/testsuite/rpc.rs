@@ -1,7 +1,7 @@
 //! Remote procedure calls, transaction requests and connection reset, as clients' drivers use them.
 
 use crate::common::{Sink, connect, server};
-use keel_sql::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
+use keel_sql::sink::{ColumnMeta, DoneInfo, DoneKind, EnvChange, ResultSink, SinkClosed};
 use keel_sql::{
     BulkRow, BulkSource, Cell, RpcParam, RpcProcedure, RpcValue, Session, TransactionRequest, TvpName,
 };
@@ -264,6 +264,50 @@ impl ResultSink for Order {
     fn return_status(&mut self, _: i32) {}
     fn output(&mut self, _: usize, _: &str, _: &SqlType, _: &Value) {}
     fn env_change(&mut self, _: EnvChange) {}
+}
+
+/// Counts in the order in which they are sent, with whose they are.
+#[derive(Default)]
+struct Counts(Vec<(DoneKind, Option<u64>)>);
+
+impl ResultSink for Counts {
+    fn columns(&mut self, _: &[ColumnMeta]) {}
+    fn row(&mut self, _: &[Value]) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+    fn done(&mut self, done: DoneInfo) {
+        self.0.push((done.kind, done.count));
+    }
+    fn message(&mut self, _: &SqlError) {}
+    fn return_status(&mut self, _: i32) {}
+    fn output(&mut self, _: usize, _: &str, _: &SqlType, _: &Value) {}
+    fn env_change(&mut self, _: EnvChange) {}
+}
+
+/// Drivers see by them that a procedure without results has had one: FreeTDS' `SQLExecute` said `SQL_NO_DATA` for output parameters.
+#[test]
+fn values_given_to_variables_are_counted() {
+    let mut s = connect(&server());
+    let mut counts = |sql: &str| {
+        let mut sink = Counts::default();
+        s.execute_batch(sql, &mut sink);
+        sink.0
+    };
+    let (batch, inner) = (DoneKind::Done, DoneKind::InProc);
+    assert_eq!(counts("declare @a int; set @a = 1; select @a = 2"), [(batch, Some(1))]);
+    assert_eq!(counts("set nocount on; declare @a int; select @a = 2; set nocount off")[1], (batch, None));
+    counts(
+        "create procedure p @o int output as set @o = 1 select @o = count(*) from sys.objects where 1 = 0",
+    );
+    let of_call = counts("declare @o int; exec p @o output");
+    assert_eq!(of_call[..2], [(inner, Some(1)), (inner, Some(1))]);
+    counts("create procedure q @o int output as set nocount on set @o = 1 select @o = 2");
+    let of_call = counts("declare @o int; exec q @o output");
+    assert!(of_call.iter().all(|(_, count)| count.is_none()), "{of_call:?}");
+    counts(
+        "create function f(@a int) returns int as begin declare @b int; set @b = @a; select @b = @b + 1; return @b end",
+    );
+    assert_eq!(counts("select dbo.f(1)"), [(batch, Some(1))], "a function tells nobody");
 }
 
 #[test]

@@ -187,7 +187,9 @@ impl ResultSink for Sink {
         Ok(())
     }
     fn done(&mut self, done: DoneInfo) {
-        self.0.done(done.count);
+        // Values given to variables are counted too, which would be a line for each.
+        let assigned = done.command == keel_sql::sink::command::SELECT && !self.0.in_table();
+        self.0.done(done.count.filter(|_| !assigned));
     }
     fn message(&mut self, m: &SqlError) {
         self.0.message(&Message {
