@@ -7,6 +7,7 @@ mod common;
 use common::{Instance, KEEL, PASSWORD};
 use keel_tds::client::{Client, ClientEncryption, ConnectOptions, trust_any_certificate};
 use keel_tds::login::{Login, OptionFlags2};
+use keel_tds::token::done::command;
 use keel_tds::token::{DoneKind, DoneStatus, Token};
 use keel_testkit::golden;
 use keel_testkit::runner::{self, Connect, Connection, World};
@@ -124,7 +125,10 @@ impl Connection for Asking {
                     transcript.row(cells);
                 }
                 Token::Done(done) if done.kind != DoneKind::Proc => {
-                    transcript.done(done.status.contains(DoneStatus::COUNT).then_some(done.rows));
+                    // Values given to variables are counted too.
+                    let assigned = done.command == command::SELECT && !transcript.in_table();
+                    let counted = done.status.contains(DoneStatus::COUNT) && !assigned;
+                    transcript.done(counted.then_some(done.rows));
                 }
                 Token::Message(m) if m.number != 5701 && m.number != 5703 => transcript.message(&Message {
                     number: m.number,

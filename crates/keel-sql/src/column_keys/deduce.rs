@@ -111,7 +111,7 @@ fn apply(program: &mut Program, found: Found) -> bool {
             parameter.ty = ty;
         }
         for instruction in &mut program.code {
-            if let Op::Assign { slot, value } = &mut instruction.op
+            if let Op::Assign { slot, value, .. } = &mut instruction.op
                 && *slot as usize == at
                 && let UnitSource::Expr(_, Some(to)) = &mut value.source
             {

@@ -576,7 +576,8 @@ impl Lower<'_> {
             let ast::Declaration::Variable { variable, value: Some(value), .. } = item else { continue };
             let slot = self.slot(variable)?;
             let ty = self.program.variables[slot as usize].ty;
-            self.emit(Op::Assign { slot, value: Unit::expr(value.clone(), Some(ty)) });
+            let value = Unit::expr(value.clone(), Some(ty));
+            self.emit(Op::Assign { slot, value, declares: true });
         }
         Ok(())
     }
@@ -624,7 +625,7 @@ impl Lower<'_> {
                     let slot = self.slot(&set.variable)?;
                     let ty = self.program.variables[slot as usize].ty;
                     let value = assigned(&set.variable, *op, value);
-                    Op::Assign { slot, value: Unit::expr(value, Some(ty)) }
+                    Op::Assign { slot, value: Unit::expr(value, Some(ty)), declares: false }
                 }
             }
             ast::SetValue::Property { name } => {

@@ -315,6 +315,8 @@ pub enum Op {
         slot: Slot,
         /// What, converted to the variable's type.
         value: Unit,
+        /// DECLARE, of which clients are not told.
+        declares: bool,
     },
     /// A SELECT that returns rows or assigns variables.
     Select {

@@ -62,12 +62,12 @@ impl Runner<'_> {
             // Its beginning may have been passed over.
             Op::LeaveTry => self.leave_handlers(frame, (frame.handlers.len() as u16).saturating_sub(1)),
             Op::Return(value) => return self.return_op(program, frame, value.as_ref()),
-            Op::Assign { slot, value } => {
+            Op::Assign { slot, value, declares } => {
                 self.info.begin_statement();
                 self.assign(program, frame, *slot, value)?;
                 self.succeed(1);
                 // A module tells of it; a batch's is not told.
-                if self.in_proc {
+                if self.in_proc && !declares {
                     self.done_assigning(1);
                 }
             }

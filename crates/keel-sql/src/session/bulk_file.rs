@@ -132,13 +132,7 @@ impl Load {
                 value = default.eval(&mut runner.context_with(&mut []))?;
             }
             if matches!(value, Value::Null) && !column.nullable {
-                let text = format!(
-                    "The bulk load failed. Unexpected NULL value in data file row {}, column {}. The destination column ({}) is defined as NOT NULL.",
-                    self.reader.row,
-                    place.unwrap_or(i) + 1,
-                    column.name
-                );
-                return Err(failed(4869, text));
+                return Err(self.reader.unexpected_null(place.unwrap_or(i), &column.name));
             }
             row.push(value);
         }

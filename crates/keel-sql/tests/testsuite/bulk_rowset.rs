@@ -67,6 +67,18 @@ fn rows_of_a_file_in_from() {
     has(&run(&mut s, &format!("select left(bulkcolumn, 5) as c from {}", bulk("single_clob"))), &["1,one"]);
 }
 
+/// A column that allows no NULL, which plans count on, has none.
+#[test]
+fn no_null_where_the_format_allows_none() {
+    let mut s = session(&[("/in/a.csv", b"1,one,1\n,two,2\n"), ("/in/a.xml", XML.as_bytes())]);
+    let out = run(
+        &mut s,
+        &format!("select id, name from {} where id is not null", bulk("formatfile = '/in/a.xml'")),
+    );
+    has(&out, &["1 | one"]);
+    assert!(out.contains("Msg 4869") && out.contains("row 2, column 1"), "{out}");
+}
+
 #[test]
 fn what_a_rowset_of_a_file_lacks() {
     let mut s = session(&[

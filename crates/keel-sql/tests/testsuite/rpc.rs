@@ -297,7 +297,7 @@ fn values_given_to_variables_are_counted() {
     assert_eq!(counts("declare @a int; set @a = 1; select @a = 2"), [(batch, Some(1))]);
     assert_eq!(counts("set nocount on; declare @a int; select @a = 2; set nocount off")[1], (batch, None));
     counts(
-        "create procedure p @o int output as set @o = 1 select @o = count(*) from sys.objects where 1 = 0",
+        "create procedure p @o int output as declare @d int = 5 set @o = 1 select @o = count(*) from sys.objects where 1 = 0",
     );
     let of_call = counts("declare @o int; exec p @o output");
     assert_eq!(of_call[..2], [(inner, Some(1)), (inner, Some(1))]);

@@ -263,6 +263,16 @@ impl Reader {
         stored(text, from)
     }
 
+    /// Error 4869 of this row: a column that allows no NULL would have it, or its field has.
+    pub(super) fn unexpected_null(&self, at: usize, column: &str) -> Box<SqlError> {
+        let text = format!(
+            "The bulk load failed. Unexpected NULL value in data file row {}, column {}. The destination column ({column}) is defined as NOT NULL.",
+            self.row,
+            at + 1,
+        );
+        failed(4869, text)
+    }
+
     /// Characters of the code page that the options name: UTF-8 where they can be, else Windows-1252.
     fn text(&self, bytes: &[u8]) -> String {
         let utf8 = if self.options.code_page_1252 { None } else { std::str::from_utf8(bytes).ok() };

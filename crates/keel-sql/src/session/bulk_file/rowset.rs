@@ -142,9 +142,17 @@ struct Rows {
 
 impl Rows {
     fn row(&self) -> Result<Vec<Value>> {
-        let value = |(at, column): (&Option<usize>, &ColumnDef)| match at {
-            Some(at) => self.reader.value(*at, column),
-            None => Ok(Value::Null),
+        let value = |(at, column): (&Option<usize>, &ColumnDef)| {
+            let value = match at {
+                Some(at) => self.reader.value(*at, column)?,
+                None => Value::Null,
+            };
+            match value {
+                Value::Null if !column.nullable => {
+                    Err(self.reader.unexpected_null(at.unwrap_or_default(), &column.name))
+                }
+                value => Ok(value),
+            }
         };
         self.places.iter().zip(&*self.columns).map(value).collect()
     }
