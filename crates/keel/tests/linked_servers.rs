@@ -186,8 +186,13 @@ fn who_cancels_here_cancels_there() {
     let texts = [
         "EXEC ('WAITFOR DELAY ''00:10:00''') AT there",
         "SELECT * FROM OPENQUERY(there, 'SELECT a = 1 WAITFOR DELAY ''00:10:00''')",
-        "SELECT COUNT_BIG(*) FROM there.master.sys.all_columns a, there.master.sys.all_columns b, there.master.sys.all_columns c",
+        // More rows than lie between three processes while the last one reads none.
+        "SELECT c FROM there.shop.dbo.big",
     ];
+    pair.there.run("CREATE DATABASE shop");
+    pair.there.run(
+        "CREATE TABLE shop.dbo.big (c char(400)); INSERT shop.dbo.big SELECT value FROM GENERATE_SERIES(1, 150000)",
+    );
     let mut session = log_in(&pair.here.ip, pair.here.port);
     let busy = "SELECT COUNT(*) FROM sys.dm_exec_requests r JOIN sys.dm_exec_sessions s ON s.session_id = r.session_id WHERE s.program_name LIKE '%linked%'";
     for text in texts {
