@@ -71,6 +71,10 @@ fn serve_query_stop_and_again() {
     let first = Running::start(&data);
     let made = first.sql(&["-Q", "CREATE TABLE t (a int); INSERT t VALUES (42)"]);
     assert!(made.status.success(), "{made:?}");
+    // Values given to variables are counted on the wire, and no result.
+    let assigned =
+        first.sql(&["-Q", "DECLARE @a int; SELECT @a = a FROM t; INSERT t VALUES (@a); DELETE TOP (1) t"]);
+    assert_eq!(String::from_utf8_lossy(&assigned.stdout).matches("rows affected").count(), 2);
     let failed = first.sql(&["-Q", "SELECT * FROM nowhere"]);
     assert_eq!(failed.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&failed.stdout).contains("Msg 208, Level 16, State 1"), "{failed:?}");

@@ -230,6 +230,28 @@ pub struct TableSource {
     pub span: Span,
 }
 
+impl TableSource {
+    /// The name behind AS; a join has none.
+    #[must_use]
+    pub fn alias(&self) -> Option<&Ident> {
+        use TableSourceKind as K;
+        match &self.kind {
+            K::Named { alias, .. }
+            | K::Variable { alias, .. }
+            | K::Function { alias, .. }
+            | K::VariableMethod { alias, .. }
+            | K::Derived { alias, .. }
+            | K::Values { alias, .. }
+            | K::Bulk { alias, .. }
+            | K::Changes { alias, .. }
+            | K::FullText { alias, .. }
+            | K::Dml { alias, .. } => alias.as_ref(),
+            K::Pivot { alias, .. } | K::Unpivot { alias, .. } => Some(alias),
+            K::Join { .. } => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableSourceKind {
     Named {

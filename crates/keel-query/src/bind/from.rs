@@ -722,24 +722,14 @@ fn check_exposed(
 /// Whether a source, or one that it joins, has that name without a schema before it: as its alias, or (false) by what it is.
 fn unqualified(source: &ast::TableSource, name: &str) -> Option<bool> {
     use ast::TableSourceKind as K;
-    let alias = match &source.kind {
-        K::Join { left, right, .. } => return unqualified(left, name).or_else(|| unqualified(right, name)),
-        K::Named { alias: None, name: table, .. } => {
-            return (table.schema.is_none() && same_name(table.name.as_str(), name)).then_some(false);
+    match (&source.kind, source.alias()) {
+        (K::Join { left, right, .. }, _) => unqualified(left, name).or_else(|| unqualified(right, name)),
+        (_, Some(alias)) => same_name(alias.as_str(), name).then_some(true),
+        (K::Named { name: table, .. }, None) if table.schema.is_none() => {
+            same_name(table.name.as_str(), name).then_some(false)
         }
-        K::Named { alias, .. }
-        | K::Variable { alias, .. }
-        | K::Function { alias, .. }
-        | K::VariableMethod { alias, .. }
-        | K::Derived { alias, .. }
-        | K::Values { alias, .. }
-        | K::Bulk { alias, .. }
-        | K::Changes { alias, .. }
-        | K::FullText { alias, .. }
-        | K::Dml { alias, .. } => alias.as_ref(),
-        K::Pivot { alias, .. } | K::Unpivot { alias, .. } => Some(alias),
-    };
-    alias.filter(|alias| same_name(alias.as_str(), name)).map(|_| true)
+        _ => None,
+    }
 }
 
 /// Applies a column list to a query's columns.

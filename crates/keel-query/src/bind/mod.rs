@@ -217,8 +217,8 @@ pub struct Binder<'a> {
     gets: Vec<(u32, ArcTable)>,
     next_recursion: u32,
     ctes: Vec<CteEntry>,
-    /// A change may stand in FROM, the source of an INSERT, whose common table expressions it has.
-    pub(crate) takes_change: Option<(Option<ast::With>,)>,
+    /// A change may stand in FROM: the source of an INSERT.
+    pub(crate) takes_change: Option<crate::dml::nested::Surroundings>,
     /// That change.
     pub(crate) nested: Option<Arc<crate::plan::run::Plan>>,
     /// CHANGE_TRACKING_CONTEXT of the statement.

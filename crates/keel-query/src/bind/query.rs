@@ -361,11 +361,10 @@ fn written_in_first(body: &ast::QueryBody, wanted: &ast::Expr, columns: &[Output
 
 /// Whether a column reference may name this table of FROM so: by its alias, or by its name when it has none.
 fn is_named(source: &ast::TableSource, name: &str) -> bool {
-    match &source.kind {
-        ast::TableSourceKind::Named { alias: Some(alias), .. }
-        | ast::TableSourceKind::Derived { alias: Some(alias), .. } => same_name(&alias.text, name),
-        ast::TableSourceKind::Named { name: table, .. } => same_name(&table.name.text, name),
-        ast::TableSourceKind::Join { left, right, .. } => is_named(left, name) || is_named(right, name),
+    match (&source.kind, source.alias()) {
+        (ast::TableSourceKind::Join { left, right, .. }, _) => is_named(left, name) || is_named(right, name),
+        (_, Some(alias)) => same_name(&alias.text, name),
+        (ast::TableSourceKind::Named { name: table, .. }, None) => same_name(&table.name.text, name),
         _ => false,
     }
 }

@@ -171,9 +171,9 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
         }
         ast::InsertSource::DefaultValues => build(binder, target, &[], Vec::new(), Rel::One, insert, false),
         ast::InsertSource::Query(q) => {
-            if nested::source_of(insert, q)?.is_some() {
+            if nested::is_source(insert, q)? {
                 nested::check_target(binder, insert, &target)?;
-                binder.takes_change = Some((insert.with.clone(),));
+                binder.takes_change = Some(nested::Surroundings { with: insert.with.clone() });
             }
             let BoundQuery { rel, columns: out } = binder.query(q, None, false)?;
             check_width(&table, listed, columns.len(), out.len(), false)?;

@@ -69,15 +69,17 @@ pub(crate) fn refuse_in_set(terms: &[ast::QueryBody]) -> Result<()> {
     })
 }
 
-/// The SELECT of an INSERT that reads nothing but a change. Errors 10718 and 10723: what it cannot have besides.
-pub(super) fn source_of<'i>(
-    insert: &'i ast::Insert,
-    query: &'i ast::Query,
-) -> Result<Option<&'i ast::Select>> {
-    let ast::QueryBody::Select(select) = &query.body else { return Ok(None) };
-    let [only] = select.from.as_slice() else { return Ok(None) };
-    if !is_change(only) {
-        return Ok(None);
+/// What a change in FROM has from the INSERT around it.
+pub(crate) struct Surroundings {
+    /// Its common table expressions.
+    pub with: Option<ast::With>,
+}
+
+/// Whether the SELECT of an INSERT reads nothing but a change. Errors 10718 and 10723: what it cannot have besides.
+pub(super) fn is_source(insert: &ast::Insert, query: &ast::Query) -> Result<bool> {
+    let ast::QueryBody::Select(select) = &query.body else { return Ok(false) };
+    if !matches!(select.from.as_slice(), [only] if is_change(only)) {
+        return Ok(false);
     }
     let clauses = [
         (select.top.is_some() || query.offset.is_some() || insert.top.is_some(), "TOP or OFFSET"),
@@ -92,7 +94,7 @@ pub(super) fn source_of<'i>(
     if select.distinct {
         return Err(errors::distinct_beside_nested());
     }
-    Ok(Some(select))
+    Ok(true)
 }
 
 /// What the target of an INSERT from a change cannot be or have: errors 354 to 356.
@@ -169,8 +171,8 @@ impl Binder<'_> {
         columns: &[ast::Ident],
     ) -> Result<BoundSource> {
         check_change(&statement.kind)?;
-        let with = self.takes_change.take().ok_or_else(errors::nested_elsewhere)?;
-        let plan = Arc::new(compile(self, &statement.kind, with.0)?);
+        let around = self.takes_change.take().ok_or_else(errors::nested_elsewhere)?;
+        let plan = Arc::new(compile(self, &statement.kind, around.with)?);
         self.nested = Some(Arc::clone(&plan));
         let column = |c: &crate::meta::ColumnMeta| VirtualColumn {
             collation: c.collation,

@@ -57,7 +57,17 @@ impl Dependencies {
     /// What has to be looked at before something is executed that was compiled against these and takes such permissions.
     #[must_use]
     pub fn standing(&self, needs: &[Need]) -> Standing {
-        let Dependencies { current, context, catalogs, objects, temporary, remote, formats, .. } = self;
+        let Dependencies {
+            current,
+            context,
+            catalogs,
+            objects,
+            temporary,
+            remote,
+            formats,
+            locked: _,
+            committed: _,
+        } = self;
         let outside = remote.is_some() || !formats.is_empty();
         if current.is_some() || context.is_some() || !temporary.is_empty() || outside {
             return Standing::Otherwise;

@@ -27,7 +27,7 @@ mod reader;
 mod rejected;
 mod rowset;
 
-use self::input::{Form, Input};
+use self::input::Input;
 use self::options::Options;
 use self::reader::{Reader, is_fatal};
 pub use self::rowset::FormatFile;
@@ -210,11 +210,7 @@ impl Runner<'_> {
             table_lock: options.table_lock,
         };
         let bulk = PendingBulk::new(target, b.table.clone(), how, options.fire_triggers);
-        let form = match (&layout, options.csv, options.wide) {
-            (Some(_), false, _) => Form::Raw,
-            (_, _, true) => Form::Wide,
-            _ => Form::Narrow,
-        };
+        let form = options.form(layout.is_some());
         let width = layout.as_ref().map_or(columns.len(), Vec::len);
         let reader = Reader::new(Input::new(file, name, form), options, width, layout, rejected);
         let places = (0..columns.len()).map(|column| reader.place(column)).collect();

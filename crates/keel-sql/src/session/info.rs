@@ -356,8 +356,7 @@ impl Info {
 
     /// The session behind what a plan is executed with.
     pub(crate) fn of(session: &dyn keel_query::SessionInfo) -> &Info {
-        let own = session.as_any().and_then(|any| any.downcast_ref());
-        own.expect("plans of this layer run with its own session")
+        session.as_any().and_then(|any| any.downcast_ref()).expect("plans run with this layer's session")
     }
 
     /// Keeps a message until the statement can send it.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use keel_tds::display;
+use keel_tds::token::done::command;
 use keel_tds::token::{Column, ColumnFlags, DoneKind, DoneStatus, ServerMessage, Token};
 use keel_tds::{Data, TypeInfo};
 
@@ -81,7 +82,9 @@ impl Printer {
             Token::Row(row) => self.row(row)?,
             Token::Message(m) => self.message(m)?,
             Token::Done(d) => {
-                let counted = d.status.contains(DoneStatus::COUNT) && d.kind != DoneKind::Proc;
+                // Values given to variables are counted, too, and are no result.
+                let assigned = d.command == command::SELECT && self.columns.is_empty();
+                let counted = d.status.contains(DoneStatus::COUNT) && d.kind != DoneKind::Proc && !assigned;
                 if counted && !self.format.csv {
                     writeln!(self.out, "\n({} rows affected)", d.rows)?;
                 }

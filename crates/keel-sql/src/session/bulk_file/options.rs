@@ -1,6 +1,7 @@
 //! What WITH of BULK INSERT, or OPENROWSET (BULK …), says of a file.
 
 use super::Info;
+use super::input::Form;
 use super::layout::HostField;
 use super::rejected::Rejected;
 use crate::errors;
@@ -180,6 +181,15 @@ impl Options {
             self.loose_row = self.row == b"\n";
         }
         self
+    }
+
+    /// What the bytes of a file are, which a format file or native values may lay out.
+    pub(super) fn form(&self, laid_out: bool) -> Form {
+        match (laid_out && !self.csv, self.wide) {
+            (true, _) => Form::Raw,
+            (false, true) => Form::Wide,
+            (false, false) => Form::Narrow,
+        }
     }
 
     /// Makes the files for rows that cannot be converted, where ERRORFILE asks for them.

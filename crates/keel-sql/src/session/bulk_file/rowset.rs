@@ -8,7 +8,7 @@
 //! A query is good as long as its format file is what it was when the query was compiled. Rows whose values cannot be converted are told and
 //! passed over, up to MAXERRORS, as BULK INSERT does.
 
-use super::input::{Form, Input};
+use super::input::Input;
 use super::layout::{self, HostField};
 use super::options::Options;
 use super::reader::{Reader, is_fatal};
@@ -109,8 +109,7 @@ impl VirtualTable for Described {
         let info = Info::of(ctx.session);
         may_read(info)?;
         let file = data_file(info, &self.file)?;
-        let form = if self.options.csv { Form::Narrow } else { Form::Raw };
-        let input = Input::new(file, self.file.clone(), form);
+        let input = Input::new(file, self.file.clone(), self.options.form(true));
         let rejected = self.options.rejected(info)?;
         let width = self.layout.len();
         let reader = Reader::new(input, self.options.clone(), width, Some(self.layout.clone()), rejected);
