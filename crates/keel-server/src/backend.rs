@@ -37,6 +37,14 @@ pub trait Backend: Send + Sync {
     fn database_user(&self, _database: &str, _name: &str) -> Option<DatabaseUser> {
         None
     }
+    /// The user of an account of a domain in the database that a client names, where users of databases may log in.
+    fn database_user_of(&self, _database: &str, _account: &str) -> Option<DatabaseUser> {
+        None
+    }
+    /// Whether a login may come in: nobody has denied it CONNECT SQL.
+    fn may_connect(&self, _context: Option<&ContainedGroup>, _login: &LoginRecord) -> bool {
+        true
+    }
     /// Nobody was logged in: tells event sessions.
     fn login_failed(&self, _attempt: &Attempt<'_>) {}
     /// A client changes the password of the login that it has just given. False when that login has been dropped meanwhile.
@@ -134,6 +142,13 @@ impl Backend for EngineBackend {
     }
     fn database_user(&self, database: &str, name: &str) -> Option<DatabaseUser> {
         self.0.database_user(database, name)
+    }
+    fn database_user_of(&self, database: &str, account: &str) -> Option<DatabaseUser> {
+        self.0.database_user_of(database, account)
+    }
+    fn may_connect(&self, context: Option<&ContainedGroup>, login: &LoginRecord) -> bool {
+        let logins = self.0.master_in(context).and_then(|master| master.logins());
+        logins.is_ok_and(|logins| logins.may_connect(login))
     }
     fn login_failed(&self, attempt: &Attempt<'_>) {
         self.0.fire_failed_login(attempt);

@@ -42,6 +42,11 @@ pub struct Config {
     pub tls_certificate: Option<PathBuf>,
     /// PEM private key.
     pub tls_key: Option<PathBuf>,
+    /// File with the keys of the service (`keytab`): clients may log in by Kerberos, as accounts of a domain. None: with passwords only.
+    pub kerberos_keytab: Option<PathBuf>,
+    /// Domains whose accounts may log in, as `NAME=REALM`: `NAME\user` is who the realm calls `user@REALM`. Empty: the realm of the
+    /// service itself, by the first part of its name.
+    pub kerberos_domains: Vec<String>,
     /// Directory with certificates (PEM or DER) of authorities that BACKUP TO URL trusts besides the system's; `ca-certificates` in the data
     /// directory when nothing is said.
     pub ca_certificates: Option<PathBuf>,
@@ -109,6 +114,8 @@ impl Default for Config {
             force_encryption: false,
             tls_certificate: None,
             tls_key: None,
+            kerberos_keytab: None,
+            kerberos_domains: Vec::new(),
             ca_certificates: None,
             plain_http: Vec::new(),
             dashboard: String::new(),

@@ -1,4 +1,5 @@
-//! A name and a password: the login they belong to, or the product's refusal and its two lines in the error log.
+//! A name and a password, or an account of a domain: the login they belong to, or the product's refusal and its two lines in the
+//! error log.
 
 use std::net::IpAddr;
 
@@ -19,8 +20,12 @@ pub enum Reason<'a> {
     PasswordMismatch,
     /// The database that the client named.
     DatabaseUnavailable(&'a str),
-    /// Windows authentication.
+    /// Windows authentication, where nothing is configured for it.
     Integrated,
+    /// A password for an account of a domain.
+    PasswordOfAccount,
+    /// CONNECT SQL is denied to it.
+    Denied,
     /// The password is another one than that of the user of this database.
     UserPasswordMismatch(&'a str),
     /// A user of a database does not change the password with the login.
@@ -39,8 +44,10 @@ impl Reason<'_> {
     fn state(&self) -> u8 {
         match self {
             Reason::UnknownLogin => 5,
+            Reason::PasswordOfAccount => 6,
             Reason::Disabled => 7,
             Reason::PasswordMismatch | Reason::UserPasswordMismatch(_) => 8,
+            Reason::Denied => 12,
             Reason::PasswordOfUser => 18,
             Reason::DatabaseUnavailable(_) => 38,
             Reason::Integrated => 58,
@@ -65,6 +72,12 @@ impl Reason<'_> {
             Reason::DatabaseUnavailable(name) => {
                 format!("Reason: Failed to open the explicitly specified database '{name}'.")
             }
+            Reason::PasswordOfAccount => {
+                "Reason: Attempting to use an NT account name with SQL Server Authentication.".to_owned()
+            }
+            Reason::Denied => "Reason: Login-based server access validation failed with an infrastructure error. Login \
+                               lacks Connect SQL permission."
+                .to_owned(),
             Reason::Integrated => {
                 "Reason: An attempt to login using Windows authentication. Server is configured for SQL Server \
                  authentication only."
@@ -104,8 +117,29 @@ impl Credentials<'_> {
     pub fn check(&self, password: &str) -> Result<LoginRecord, SqlError> {
         let record = self.shared.backend.login(self.context, self.name);
         let record = record.ok_or_else(|| self.failed(&Reason::UnknownLogin))?;
+        if record.is_windows() {
+            return Err(self.failed(&Reason::PasswordOfAccount));
+        }
         if !self.shared.passwords.verify(password, &record.password_hash) {
             return Err(self.failed(&Reason::PasswordMismatch));
+        }
+        self.let_in(record)
+    }
+
+    /// Who an account is, of which its domain has said that it is the client's. 18456 or 18470 otherwise.
+    pub fn check_in_account(&self, database: &str) -> Result<Who, SqlError> {
+        if let Some(user) = self.shared.backend.database_user_of(database, self.name) {
+            return Ok(Who::User(user));
+        }
+        let record = self.shared.backend.login(self.context, self.name).filter(LoginRecord::is_windows);
+        let record = record.ok_or_else(|| self.failed(&Reason::UnknownLogin))?;
+        self.let_in(record).map(Who::Login)
+    }
+
+    /// Whoever has proved to be this login, if it may be used.
+    fn let_in(&self, record: LoginRecord) -> Result<LoginRecord, SqlError> {
+        if !self.shared.backend.may_connect(self.context, &record) {
+            return Err(self.failed(&Reason::Denied));
         }
         if record.disabled {
             self.failed(&Reason::Disabled);

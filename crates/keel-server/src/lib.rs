@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   listener ── accept ──► session thread ── Link ──► watcher
-//!                            │  login (pre-login, TLS, LOGIN7, password)
+//!                            │  login (pre-login, TLS, LOGIN7, password or Kerberos)
 //!                            │  loop: message ─► request ─► Session ─► Sink ─► tokens ─► one write
 //! ```
 //!
@@ -33,7 +33,7 @@
 //!
 //! ## Deliberately absent
 //!
-//! SQL text of any kind; integrated and federated authentication.
+//! SQL text of any kind; NTLM and federated authentication; members of a domain's groups.
 
 pub mod agent;
 pub mod backend;
@@ -51,6 +51,7 @@ pub mod hadr;
 pub mod health;
 pub mod history;
 pub mod instance;
+pub mod integrated;
 pub mod keeper;
 pub mod link;
 pub mod listener;

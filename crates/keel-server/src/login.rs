@@ -13,6 +13,7 @@ use keel_tds::packet::PacketType;
 use keel_tds::prelogin::{Encryption, EncryptionPlan, PreLogin, negotiate};
 use keel_tds::recovery::Recovery;
 use keel_tds::token::done::DoneStatus;
+use keel_tds::token::misc;
 use keel_tds::token::{EnvChange, LoginAck};
 use keel_tds::wire::{Message, Wire, WireError, server_tls};
 use keel_tds::{DecodeError, Dialect};
@@ -20,6 +21,7 @@ use keel_types::SqlError;
 
 use crate::backend::SqlSession;
 use crate::credentials::{Credentials, Reason, Who};
+use crate::integrated::Proven;
 use crate::link::Link;
 use crate::listener::Place;
 use crate::recovery::{self, Known};
@@ -157,7 +159,18 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
     let asked = login.features.iter().find(|f| f.id == features::id::SESSION_RECOVERY);
     let lost = asked.map(|f| Recovery::decode(&f.data)).transpose()?;
     let context = shared.backend.context(way.group(shared, &login), &login.database);
-    let session = authenticate(shared, &login, link, peer, encrypted, context);
+    let proof = prove(shared, &login, peer, &mut |token| ask(token, &mut wire, &mut outbox, link))?;
+    if let Ok(Some(proven)) = &proof
+        && !proven.token.is_empty()
+    {
+        // Clients look for the answer to their login in a message of its own.
+        put_token(&proven.token, &mut wire, &mut outbox, link)?;
+    }
+    let session = match &proof {
+        Ok(account) => authenticate(shared, &login, account.as_ref(), link, peer, encrypted, context),
+        Err(error) => Err(vec![error.clone()]),
+    };
+    let proven = proof.ok().flatten();
     match session.and_then(|session| recovered(session, lost.as_ref().and_then(Option::as_ref))) {
         Ok(session) => {
             outbox.set_spid(session.id());
@@ -172,7 +185,8 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
             wire.message_bytes_max = MESSAGE_BYTES_MAX;
             link.set_session(session.cancel(), session.killed());
             let encrypts = login.features.iter().any(|f| f.id == features::id::COLUMN_ENCRYPTION);
-            Ok(LoggedIn { session, outbox, dialect, encrypts, user: login.user_name, known })
+            let user = proven.map_or(login.user_name, |proven| proven.account);
+            Ok(LoggedIn { session, outbox, dialect, encrypts, user, known })
         }
         Err(errors) => {
             for error in &errors {
@@ -283,26 +297,73 @@ impl std::io::Write for Both<'_> {
     }
 }
 
+/// Who a client is that does not say so with a name and a password; `None` of one that does. The inner error is for the client.
+fn prove(
+    shared: &Shared,
+    login: &Login,
+    peer: SocketAddr,
+    ask: &mut dyn FnMut(&[u8]) -> Result<Vec<u8>, Refused>,
+) -> Result<Result<Option<Proven>, SqlError>, Refused> {
+    if !login.flags2.contains(OptionFlags2::INTEGRATED_SECURITY) && login.sspi.is_empty() {
+        return Ok(Ok(None));
+    }
+    match &shared.kerberos {
+        Some(kerberos) => {
+            let proven = kerberos.prove(&login.sspi, (&shared.log, peer.ip()), ask)?;
+            Ok(proven.map(Some))
+        }
+        None => Ok(Err(credentials(shared, login, &login.user_name, peer, None).failed(&Reason::Integrated))),
+    }
+}
+
+/// Sends a client a token of integrated authentication.
+fn put_token(token: &[u8], wire: &mut Wire, outbox: &mut Outbox, link: &Arc<Link>) -> Result<(), Refused> {
+    misc::put_sspi(outbox.payload(), token);
+    outbox.finish(wire, &mut &link.socket)?;
+    outbox.start(PacketType::TabularResult, keel_tds::Status::empty());
+    Ok(())
+}
+
+/// The same, and waits for its answer.
+fn ask(token: &[u8], wire: &mut Wire, outbox: &mut Outbox, link: &Arc<Link>) -> Result<Vec<u8>, Refused> {
+    put_token(token, wire, outbox, link)?;
+    let message = wire.read_message(&mut &link.socket)?;
+    if message.kind != PacketType::Sspi {
+        let what = "packet instead of a token of authentication";
+        return Err(DecodeError::Unsupported { what, code: message.kind as u32 }.into());
+    }
+    let answer = message.payload().to_vec();
+    wire.recycle(message);
+    Ok(answer)
+}
+
+fn credentials<'a>(
+    shared: &'a Shared,
+    login: &'a Login,
+    name: &'a str,
+    peer: SocketAddr,
+    context: Option<&'a ContainedGroup>,
+) -> Credentials<'a> {
+    Credentials { shared, name, peer: peer.ip(), client: (&login.app_name, &login.host_name), context }
+}
+
 fn authenticate(
     shared: &Shared,
     login: &Login,
+    proven: Option<&Proven>,
     link: &Link,
     peer: SocketAddr,
     encrypted: bool,
     context: Option<ContainedGroup>,
 ) -> Result<Box<dyn SqlSession>, Vec<SqlError>> {
-    let credentials = Credentials {
-        shared,
-        name: &login.user_name,
-        peer: peer.ip(),
-        client: (&login.app_name, &login.host_name),
-        context: context.as_ref(),
+    let name = proven.map_or(&login.user_name, |proven| &proven.account);
+    let credentials = credentials(shared, login, name, peer, context.as_ref());
+    let who = match proven {
+        Some(_) => credentials.check_in_account(&login.database),
+        None => credentials.check_in(&login.database, &login.password),
     };
-    if login.flags2.contains(OptionFlags2::INTEGRATED_SECURITY) || !login.sspi.is_empty() {
-        return Err(vec![credentials.failed(&Reason::Integrated)]);
-    }
-    let who = credentials.check_in(&login.database, &login.password).map_err(|e| vec![e])?;
-    if login.flags3.contains(OptionFlags3::CHANGE_PASSWORD) {
+    let who = who.map_err(|e| vec![e])?;
+    if proven.is_none() && login.flags3.contains(OptionFlags3::CHANGE_PASSWORD) {
         let Who::Login(record) = &who else {
             return Err(vec![credentials.failed(&Reason::PasswordOfUser)]);
         };
@@ -311,13 +372,15 @@ fn authenticate(
             return Err(vec![credentials.failed(&Reason::UnknownLogin)]);
         }
     }
-    let (name, sysadmin, user, default_database) = match who {
-        Who::Login(record) => (record.name, record.sysadmin, None, record.default_database),
-        Who::User(user) => (user.name, false, Some(user.user), login.database.clone()),
+    let (name, sid, sysadmin, user, default_database) = match who {
+        Who::Login(record) => (record.name, record.sid, record.sysadmin, None, record.default_database),
+        Who::User(user) => (user.name, Vec::new(), false, Some(user.user), login.database.clone()),
     };
     let options = SessionOptions {
         login: name,
-        password: Secret::new(&login.password),
+        password: if proven.is_some() { Secret::default() } else { Secret::new(&login.password) },
+        sid,
+        kerberos: proven.is_some(),
         sysadmin,
         user,
         database: if login.database.is_empty() { default_database } else { login.database.clone() },

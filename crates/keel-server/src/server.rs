@@ -14,6 +14,7 @@ use crate::certificate::TlsConfigs;
 use crate::config::{self, Config};
 use crate::errorlog::ErrorLog;
 use crate::front::Front;
+use crate::integrated::Kerberos;
 use crate::keeper::{Keeper, Launch, Listener};
 use crate::link::Link;
 use crate::listener::{Door, Doors, Source};
@@ -39,6 +40,8 @@ pub struct Shared {
     pub tls: TlsConfigs,
     /// Password verification.
     pub passwords: Arc<Passwords>,
+    /// Who may log in by Kerberos, where that is configured.
+    pub kerberos: Option<Kerberos>,
     /// The error log.
     pub log: Arc<ErrorLog>,
     /// Listeners of availability groups.
@@ -69,6 +72,7 @@ impl Server {
             files.ensure(&config::host_name())?;
         }
         let tls = files.load()?;
+        let kerberos = Kerberos::new(&config)?;
         let mut listeners = Vec::new();
         for address in std::iter::once(&config.listen).chain(&config.also_listen) {
             listeners.push(bind(address)?);
@@ -82,6 +86,7 @@ impl Server {
             backend,
             tls,
             passwords,
+            kerberos,
             log,
             doors,
             keeper,

@@ -778,6 +778,16 @@ errors! {
     no_default_database(name) = 15010, 16, 1, "The database '{name}' does not exist. Supply a valid database name. To see available databases, use sys.databases.";
     /// `PASSWORD = 0x… HASHED` of no known form.
     bad_parameter(name) = 15021, 16, 1, "Invalid value given for parameter {name}. Specify a valid parameter value.";
+    /// A name with a backslash of what is no account of a domain.
+    invalid_name(name) = 15006, 16, 1, "'{name}' is not a valid name because it contains invalid characters.";
+    /// A password for a login whose domain says who it is.
+    not_for_windows(parameter) = 15080, 16, 1, "Cannot use parameter {parameter} for a Windows login.";
+    /// A login of one account is not given to another.
+    another_account() = 15098, 16, 1, "The name change cannot be performed because the SID of the new name does not match the old SID of the principal.";
+    /// CREATE LOGIN … FROM WINDOWS of what is not `DOMAIN\user`.
+    not_a_windows_name(name) = 15407, 11, 1, "'{name}' is not a valid Windows NT name. Give the complete name: <domain\\username>.";
+    /// ALTER USER … WITH LOGIN across the two kinds.
+    another_kind_of_login() = 33017, 16, 1, "Cannot remap a user of one type to a login of a different type. For example, a SQL user must be mapped to a SQL login; it cannot be remapped to a Windows login.";
     /// CREATE LOGIN: SID
     bad_sid() = 15419, 16, 1, "Supplied parameter sid should be binary(16).";
     /// CREATE LOGIN: SID

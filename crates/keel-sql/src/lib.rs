@@ -96,6 +96,7 @@ pub mod sink;
 pub mod startup;
 pub mod triggers;
 pub mod views;
+pub mod windows;
 
 pub use keel_node::InstanceOptions;
 

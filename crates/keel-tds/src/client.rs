@@ -11,7 +11,7 @@ use rustls::{DigitallySignedStruct, SignatureScheme};
 use crate::dialect::Dialect;
 use crate::error::DecodeError;
 use crate::limits::{MESSAGE_BYTES_MAX, PACKET_BYTES_MAX, PACKET_BYTES_MIN};
-use crate::login::{Login, TDS_7_4, TDS_8_0};
+use crate::login::{Login, OptionFlags2, TDS_7_4, TDS_8_0};
 use crate::outbox::Outbox;
 use crate::packet::{PacketType, Status};
 use crate::prelogin::{Encryption, EncryptionPlan, PreLogin, negotiate};
@@ -79,6 +79,9 @@ impl From<DecodeError> for ClientError {
     }
 }
 
+/// Makes the tokens of integrated authentication: the first of nothing, others of what the server has sent. An empty one ends it.
+pub type Negotiate<'a> = dyn FnMut(Option<&[u8]>) -> io::Result<Vec<u8>> + 'a;
+
 /// Result of client calls.
 pub type Result<T> = std::result::Result<T, ClientError>;
 
@@ -103,8 +106,25 @@ pub struct Client<S> {
 }
 
 impl<S: Read + Write> Client<S> {
-    /// Logs in over `io`.
-    pub fn connect(mut io: S, options: &ConnectOptions) -> Result<Client<S>> {
+    /// Logs in over `io` with the name and password of the options.
+    pub fn connect(io: S, options: &ConnectOptions) -> Result<Client<S>> {
+        Client::log_in(io, options, None)
+    }
+
+    /// Logs in over `io` with the tokens that `negotiate` makes, whose errors are those of the connection.
+    pub fn connect_integrated(
+        io: S,
+        options: &ConnectOptions,
+        negotiate: &mut Negotiate<'_>,
+    ) -> Result<Client<S>> {
+        Client::log_in(io, options, Some(negotiate))
+    }
+
+    fn log_in(
+        mut io: S,
+        options: &ConnectOptions,
+        mut negotiate: Option<&mut Negotiate<'_>>,
+    ) -> Result<Client<S>> {
         let mut wire = Wire::new();
         wire.message_bytes_max = MESSAGE_BYTES_MAX;
         let plan = pre_login(&mut io, &mut wire, options)?;
@@ -112,6 +132,10 @@ impl<S: Read + Write> Client<S> {
         if login.tds_version == 0 {
             login.tds_version =
                 if options.encryption == ClientEncryption::Strict { TDS_8_0 } else { TDS_7_4 };
+        }
+        if let Some(negotiate) = &mut negotiate {
+            login.flags2 |= OptionFlags2::INTEGRATED_SECURITY;
+            login.sspi = negotiate(None)?;
         }
         let dialect = login.dialect();
         let mut client = Client {
@@ -133,16 +157,32 @@ impl<S: Read + Write> Client<S> {
         if plan == EncryptionPlan::LoginOnly {
             client.wire.drop_tls();
         }
-        client.finish_login()?;
+        client.finish_login(negotiate)?;
         Ok(client)
     }
 
-    fn finish_login(&mut self) -> Result<()> {
+    fn finish_login(&mut self, mut negotiate: Option<&mut Negotiate<'_>>) -> Result<()> {
         let mut messages = Vec::new();
         let mut accepted = false;
         let mut routed = None;
-        while let Some(token) = self.next_token()? {
+        let mut negotiating: Option<Vec<u8>> = None;
+        loop {
+            let Some(token) = self.next_token()? else {
+                match negotiating.take() {
+                    None => break,
+                    Some(_) if accepted => break,
+                    // The answer to the login is a message of its own.
+                    Some(answer) if answer.is_empty() => self.last_packet_seen = false,
+                    Some(answer) => self.send(PacketType::Sspi, |out| out.extend(answer))?,
+                }
+                continue;
+            };
             match token {
+                Token::Sspi(token) => {
+                    if let Some(negotiate) = &mut negotiate {
+                        negotiating = Some(negotiate(Some(&token))?);
+                    }
+                }
                 Token::LoginAck(_) => accepted = true,
                 Token::Message(m) => messages.push(m),
                 Token::EnvChange(EnvChange::Routing { host, port }) => routed = Some((host, port)),
@@ -396,6 +436,7 @@ impl Token<'_> {
             Token::EnvChange(e) => Token::EnvChange(e),
             Token::ReturnStatus(s) => Token::ReturnStatus(s),
             Token::Order(o) => Token::Order(o),
+            Token::Sspi(token) => Token::Sspi(token),
             Token::Features(f) => Token::Features(f),
             Token::Other(code) => Token::Other(code),
         }

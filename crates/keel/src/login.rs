@@ -17,6 +17,9 @@ pub struct Login {
     /// Password; better given in SQLCMDPASSWORD
     #[arg(short = 'P', value_name = "PASSWORD", env = "SQLCMDPASSWORD", hide_env_values = true)]
     password: Option<String>,
+    /// Log in by Kerberos, with the tickets that `kinit` got, instead of by name and password
+    #[arg(short = 'E')]
+    trusted: bool,
     /// Trust the server's certificate without checking it
     #[arg(short = 'C')]
     trust: bool,
@@ -58,6 +61,9 @@ impl Login {
         arguments.extend(more);
         if let Some(password) = &self.password {
             arguments.extend(["-P", password]);
+        }
+        if self.trusted {
+            arguments.push("-E");
         }
         if self.trust {
             arguments.push("-C");

@@ -66,6 +66,12 @@ pub struct Serve {
     /// Refuse clients that do not encrypt
     #[arg(long)]
     force_encryption: bool,
+    /// File with the keys of the service (keytab): clients may log in by Kerberos, as accounts of a domain
+    #[arg(long, value_name = "FILE")]
+    kerberos_keytab: Option<PathBuf>,
+    /// Domain whose accounts may log in; may be repeated [default: the keys' realm, by the first part of its name]
+    #[arg(long, value_name = "NAME=REALM")]
+    kerberos_domain: Vec<String>,
     /// Certificate chain (PEM) to use instead of the self-signed one
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
@@ -235,6 +241,8 @@ impl Serve {
         config.dashboard = self.dashboard.unwrap_or(config.dashboard);
         config.dashboard_anyone |= self.dashboard_anyone;
         config.dashboard_tls |= self.dashboard_tls;
+        config.kerberos_keytab = self.kerberos_keytab.or(config.kerberos_keytab);
+        config.kerberos_domains.extend(self.kerberos_domain);
         config.tls_certificate = self.tls_certificate.or(config.tls_certificate);
         config.tls_key = self.tls_key.or(config.tls_key);
         config.ca_certificates = self.ca_certificates.or(config.ca_certificates);

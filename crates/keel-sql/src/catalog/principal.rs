@@ -142,6 +142,18 @@ pub struct PrincipalDef {
 }
 
 impl PrincipalDef {
+    /// The user of an account of a domain ([`crate::windows`]).
+    #[must_use]
+    pub fn is_windows(&self) -> bool {
+        self.sid.as_deref().is_some_and(crate::windows::is_account)
+    }
+
+    /// The user of a group of such.
+    #[must_use]
+    pub fn is_windows_group(&self) -> bool {
+        self.sid.as_deref().is_some_and(crate::windows::is_group)
+    }
+
     /// One of those every database has, as it is before anything was granted to it.
     #[must_use]
     pub fn fixed(id: i32) -> Option<PrincipalDef> {

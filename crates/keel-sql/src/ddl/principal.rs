@@ -10,6 +10,7 @@ use crate::errors;
 use crate::program::{Program, ProgramKind, VariableDef};
 use crate::run::{Frame, Runner};
 use crate::session::identity::{Cookie, Identity};
+use crate::windows;
 use keel_parser::ast::{self, AlterRoleAction, PermissionVerb, UserSource};
 use keel_query::catalog::{Catalog as _, SERVER_TRIGGERS};
 use keel_types::error::Result;
@@ -66,13 +67,16 @@ impl Runner<'_> {
         match &c.source {
             UserSource::Login(login) => {
                 let name = login.as_ref().map_or(c.name.text.as_str(), |l| l.text.as_str());
-                let login = self.info.login_named(name).ok_or_else(|| errors::not_a_login(name))?;
+                // An account of a domain may be a user without a login here; it is known by its name.
+                let account = || windows::sid(name).filter(|_| login.is_none());
+                let sid = self.info.login_named(name).map(|login| login.sid).or_else(account);
+                let sid = sid.ok_or_else(|| errors::not_a_login(name))?;
                 let picture = self.info.picture(&entry);
-                let taken = picture.stored_principals().any(|p| p.sid.as_ref() == Some(&login.sid));
-                if taken || picture.settings().owner == login.sid {
+                let taken = picture.stored_principals().any(|p| p.sid.as_ref() == Some(&sid));
+                if taken || picture.settings().owner == sid {
                     return Err(errors::login_has_user());
                 }
-                user.sid = Some(login.sid);
+                user.sid = Some(sid);
             }
             UserSource::WithoutLogin => {}
             UserSource::Password(password) => {
@@ -100,6 +104,9 @@ impl Runner<'_> {
         for option in a.options.iter().filter(|o| o.name == "LOGIN") {
             let name = option.value.text().unwrap_or("");
             let login = self.info.login_named(name).ok_or_else(|| errors::not_a_login(name))?;
+            if user.sid.as_deref().is_some_and(windows::is_account) != login.is_windows() {
+                return Err(errors::another_kind_of_login());
+            }
             user.sid = Some(login.sid);
         }
         apply(&mut user, &a.options);

@@ -5,6 +5,7 @@ use crate::engine::LoginRecord;
 use crate::errors;
 use crate::program::{Program, Unit};
 use crate::run::{Frame, Runner};
+use crate::windows;
 use keel_parser::ast::{self, AlterLoginAction, LoginSource, Password};
 use keel_query::catalog::SERVER_TRIGGERS;
 use keel_types::datetime::language::{LANGUAGES, Language};
@@ -39,10 +40,13 @@ impl Runner<'_> {
         if self.info.login_named(&c.name.text).is_some() {
             return Err(errors::server_principal_exists(&c.name.text));
         }
-        let LoginSource::Password { password, .. } = &c.source else {
-            return Err(errors::not_supported("A login without password"));
+        let name = &c.name.text;
+        let (sid, password_hash) = match &c.source {
+            LoginSource::Password { .. } if name.contains('\\') => return Err(errors::invalid_name(name)),
+            LoginSource::Password { password, .. } => (self.sid_of_new(&c.options)?, self.hash(password)?),
+            LoginSource::Windows => (self.sid_of_account(name)?, Vec::new()),
+            _ => return Err(errors::not_supported("A login of a certificate, key or external provider")),
         };
-        let sid = self.sid_of_new(&c.options)?;
         let language = self.info.engine.configuration(config::DEFAULT_LANGUAGE).running;
         let language =
             usize::try_from(language).ok().and_then(|id| LANGUAGES.get(id)).unwrap_or(&LANGUAGES[0]);
@@ -50,7 +54,7 @@ impl Runner<'_> {
             principal_id: 0,
             name: c.name.text.to_string(),
             sid,
-            password_hash: self.hash(password)?,
+            password_hash,
             disabled: false,
             default_database: "master".to_owned(),
             default_language: language.name.to_owned(),
@@ -79,6 +83,29 @@ impl Runner<'_> {
             return Err(errors::sid_in_use());
         }
         Ok(sid.to_vec())
+    }
+
+    /// The security identifier of an account's login. Errors 15407 for what is no account's name, 15433 when another login, renamed
+    /// since, has it.
+    fn sid_of_account(&self, name: &str) -> Result<Vec<u8>> {
+        let sid = windows::sid(name).ok_or_else(|| errors::not_a_windows_name(name))?;
+        if self.info.logins()?.of_sid(&sid).is_some() {
+            return Err(errors::sid_in_use());
+        }
+        Ok(sid)
+    }
+
+    /// Error 15080 for a password of an account, 15098 for a name of another account, 15006 for one of an account.
+    fn check_account(login: &LoginRecord, password: bool, options: &[ast::Opt]) -> Result<()> {
+        let name = options.iter().find(|o| o.name == "NAME").and_then(|o| o.value.text());
+        match (login.is_windows(), name) {
+            (true, _) if password => Err(errors::not_for_windows("PASSWORD")),
+            (true, Some(name)) if windows::sid(name).as_ref() != Some(&login.sid) => {
+                Err(errors::another_account())
+            }
+            (false, Some(name)) if name.contains('\\') => Err(errors::invalid_name(name)),
+            _ => Ok(()),
+        }
     }
 
     /// What CREDENTIAL names.
@@ -119,7 +146,8 @@ impl Runner<'_> {
             AlterLoginAction::Set { password: Some(password), .. } => Some(self.hash(password)?),
             _ => None,
         };
-        if let AlterLoginAction::Set { options, .. } = &a.action {
+        if let AlterLoginAction::Set { password, options, .. } = &a.action {
+            Self::check_account(&login, password.is_some(), options)?;
             self.check_options(options)?;
         }
         let said = match &a.action {

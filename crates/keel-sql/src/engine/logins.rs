@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use super::{DatabaseEntry, Engine};
-use crate::catalog::{PermissionDef, fold, object_class};
-use crate::errors;
+use crate::catalog::{PermissionDef, PermissionState, fold, object_class};
+use crate::{errors, windows};
 
 /// New logins get numbers above this one.
 const HIGHEST_FIXED: i32 = 256;
@@ -32,7 +32,7 @@ pub struct LoginRecord {
     pub principal_id: i32,
     /// Name.
     pub name: String,
-    /// 16 bytes (1 byte for sa).
+    /// 16 bytes (1 byte for sa); that of its account of a login of a domain ([`crate::windows`]).
     pub sid: Vec<u8>,
     /// What [`super::PasswordHasher::hash`] made.
     pub password_hash: Vec<u8>,
@@ -62,6 +62,22 @@ pub struct LoginRecord {
 }
 
 impl LoginRecord {
+    /// One of an account of a domain: it has no password, its domain says who it is.
+    #[must_use]
+    pub fn is_windows(&self) -> bool {
+        windows::is_account(&self.sid)
+    }
+
+    /// `sys.server_principals.type` and its description.
+    #[must_use]
+    pub(crate) fn kind(&self) -> (&'static str, &'static str) {
+        match self.is_windows() {
+            true if windows::is_group(&self.sid) => ("G", "WINDOWS_GROUP"),
+            true => ("U", "WINDOWS_LOGIN"),
+            false => ("S", "SQL_LOGIN"),
+        }
+    }
+
     /// `sa`, with what [`super::PasswordHasher::hash`] made of its password.
     #[must_use]
     pub fn sa(password_hash: Vec<u8>) -> LoginRecord {
@@ -135,6 +151,13 @@ impl Logins {
     pub fn permissions_of<'a>(&'a self, login: &'a LoginRecord) -> Vec<&'a PermissionDef> {
         let of_roles = self.roles_of(login).into_iter().filter_map(|role| self.role(role));
         std::iter::once(login).chain(of_roles).flat_map(|holder| &holder.permissions).collect()
+    }
+
+    /// Whether one may come in at all: `DENY CONNECT SQL` to it or a role of its says no.
+    #[must_use]
+    pub fn may_connect(&self, login: &LoginRecord) -> bool {
+        let denied = |p: &&PermissionDef| p.name == "CONNECT SQL" && p.state == PermissionState::Deny;
+        login.sysadmin || !self.permissions_of(login).iter().any(denied)
     }
 
     /// The one with this security identifier.
@@ -212,6 +235,17 @@ impl Engine {
         let user = picture.principal_named(name).filter(|_| picture.settings().is_contained())?;
         let password_hash = user.password_hash.clone()?;
         Some(DatabaseUser { user: (entry.id, user.principal_id), name: user.name, password_hash })
+    }
+
+    /// The user of an account of a domain, in the database that a client names. Its domain has said who it is.
+    #[must_use]
+    pub fn database_user_of(&self, database: &str, account: &str) -> Option<DatabaseUser> {
+        let entry = self.database(database).filter(|_| self.takes_database_users())?;
+        let picture = entry.picture();
+        let sid = windows::sid(account).filter(|_| picture.settings().is_contained())?;
+        let user = picture.stored_principals().find(|p| p.sid.as_ref() == Some(&sid))?;
+        let (user, name) = ((entry.id, user.principal_id), user.name.clone());
+        Some(DatabaseUser { user, name, password_hash: Vec::new() })
     }
 
     /// All logins of the instance.

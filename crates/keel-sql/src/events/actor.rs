@@ -111,7 +111,10 @@ impl Actor for Info {
             Action::SessionId => shared.id.into(),
             Action::Username | Action::ServerPrincipalName => self.login().to_string().into(),
             Action::SessionServerPrincipalName => login.login.clone().into(),
-            Action::NtUsername | Action::SessionNtUsername => "".into(),
+            Action::NtUsername | Action::SessionNtUsername => match login.account() {
+                ("", _) => "".into(),
+                _ => login.login.clone().into(),
+            },
             Action::ServerPrincipalSid => {
                 self.login_named(&self.login()).map_or(Field::Null, |login| Field::Bytes(login.sid))
             }

@@ -218,7 +218,7 @@ pub(super) fn connection_property(info: &Info, args: &[Value]) -> Result<Value> 
     Ok(match text(args, 0).unwrap_or("").to_ascii_lowercase().as_str() {
         "net_transport" => variant_text("TCP"),
         "protocol_type" => variant_text("TSQL"),
-        "auth_scheme" => variant_text("SQL"),
+        "auth_scheme" => variant_text(login.auth_scheme()),
         "local_net_address" => login.local.map_or(Value::Null, |a| variant_text(a.ip().to_string())),
         "local_tcp_port" => login.local.map_or(Value::Null, |a| variant_int(a.port().into())),
         "client_net_address" => variant_text(login.client_address.as_str()),

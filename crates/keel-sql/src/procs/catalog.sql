@@ -748,14 +748,14 @@ GO
 create procedure sys.sp_helplogins @LoginNamePattern sysname = null
 as
 set nocount on
-if @LoginNamePattern is not null and not exists (select 1 from sys.server_principals where name = @LoginNamePattern and type = 'S')
+if @LoginNamePattern is not null and not exists (select 1 from sys.server_principals where name = @LoginNamePattern and type in ('S', 'U', 'G'))
 begin
     raiserror(15007, 16, 1, @LoginNamePattern)
     return 1
 end
 select name as LoginName, sid as SID, default_database_name as DefDBName, default_language_name as DefLangName,
     convert(char(5), 'yes') as AUser, convert(char(7), 'no') as ARemote
-from sys.server_principals where type = 'S' and (@LoginNamePattern is null or name = @LoginNamePattern) order by name
+from sys.server_principals where type in ('S', 'U', 'G') and (@LoginNamePattern is null or name = @LoginNamePattern) order by name
 create table #users (LoginName sysname, DBName sysname, UserName sysname, UserOrAlias char(8))
 declare @name sysname, @text nvarchar(max)
 declare each_database cursor local static for select name from sys.databases where state = 0 order by database_id
@@ -764,7 +764,7 @@ fetch next from each_database into @name
 while @@fetch_status = 0
 begin
     set @text = N'insert #users select l.name, @name, u.name, ''User'' from ' + quotename(@name)
-        + N'.sys.database_principals u join sys.server_principals l on l.sid = u.sid where u.type = ''S'' and l.type = ''S'''
+        + N'.sys.database_principals u join sys.server_principals l on l.sid = u.sid where u.type in (''S'', ''U'', ''G'') and l.type in (''S'', ''U'', ''G'')'
     exec sp_executesql @text, N'@name sysname', @name
     fetch next from each_database into @name
 end
@@ -1058,7 +1058,7 @@ return @@error
 GO
 create procedure sys.sp_validatelogins
 as
--- Logins of Windows that Windows no longer knows: there are none of Windows.
+-- Accounts that their domain no longer knows: it is not asked.
 set nocount on
 select convert(varbinary(85), null) as SID, convert(sysname, null) as [NT Login] where 1 = 0
 return 0

@@ -14,7 +14,7 @@ if exists (select 1 from sys.database_principals where name = @name_in_db and ty
 else
     select u.name as UserName, isnull(r.name, 'public') as RoleName, l.name as LoginName, l.default_database_name as DefDBName,
         u.default_schema_name as DefSchemaName, convert(char(10), u.principal_id) as UserID, u.sid as SID
-    from sys.database_principals u left join sys.server_principals l on l.sid = u.sid and l.type = 'S'
+    from sys.database_principals u left join sys.server_principals l on l.sid = u.sid and l.type in ('S', 'U', 'G')
         left join sys.database_role_members x on x.member_principal_id = u.principal_id
         left join sys.database_principals r on r.principal_id = x.role_principal_id
     where u.type <> 'R' and (@name_in_db is null or u.name = @name_in_db) order by 1, 2
@@ -197,21 +197,66 @@ return 0
 GO
 create procedure sys.sp_grantlogin @loginame sysname
 as
--- Logins of Windows: there is no Windows to ask.
-raiserror(15401, 11, 1, @loginame)
-return 1
+declare @sql nvarchar(max)
+if not exists (select 1 from sys.server_principals where name = @loginame and type in ('U', 'G'))
+begin
+    set @sql = N'create login ' + quotename(@loginame) + N' from windows'
+    exec (@sql)
+    return @@error
+end
+set @sql = N'grant connect sql to ' + quotename(@loginame)
+exec (@sql)
+return @@error
 GO
 create procedure sys.sp_denylogin @loginame sysname
 as
--- Logins of Windows: there is no Windows to ask.
-raiserror(15401, 11, 1, @loginame)
-return 1
+declare @sql nvarchar(max)
+if not exists (select 1 from sys.server_principals where name = @loginame and type in ('U', 'G'))
+begin
+    set @sql = N'create login ' + quotename(@loginame) + N' from windows'
+    exec (@sql)
+    if @@error <> 0 return 1
+end
+set @sql = N'deny connect sql to ' + quotename(@loginame)
+exec (@sql)
+return @@error
 GO
 create procedure sys.sp_revokelogin @loginame sysname
 as
--- Logins of Windows: there is no Windows to ask.
-raiserror(15401, 11, 1, @loginame)
-return 1
+if not exists (select 1 from sys.server_principals where name = @loginame and type in ('U', 'G'))
+begin
+    raiserror(15401, 11, 1, @loginame)
+    return 1
+end
+declare @sql nvarchar(max) = N'drop login ' + quotename(@loginame)
+exec (@sql)
+return @@error
+GO
+create procedure sys.xp_logininfo @acctname sysname = null, @option varchar(10) = null, @privilege varchar(10) = 'not wanted' output
+as
+set nocount on
+if @acctname is not null and charindex(N'\', @acctname) = 0
+begin
+    raiserror(15407, 11, 1, @acctname)
+    return 1
+end
+if lower(@option) not in ('all', 'members')
+begin
+    raiserror(15600, -1, -1, 'xp_logininfo')
+    return 1
+end
+declare @found table (account sysname, type char(8), privilege char(9), mapped sysname)
+-- Members of groups are the domain's to say.
+insert @found
+select name, case type when 'G' then 'group' else 'user' end, case is_srvrolemember('sysadmin', name) when 1 then 'admin' else 'user' end, name
+from sys.server_principals
+where type in ('U', 'G') and (@acctname is null or name = @acctname) and isnull(lower(@option), 'all') = 'all'
+if @privilege = 'not wanted'
+    select account as [account name], type, privilege, mapped as [mapped login name], cast(null as sysname) as [permission path]
+    from @found order by account
+else
+    select @privilege = rtrim(max(privilege)) from @found
+return 0
 GO
 create procedure sys.sp_addapprole @rolename sysname, @password sysname
 as

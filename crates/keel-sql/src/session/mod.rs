@@ -67,6 +67,10 @@ pub struct SessionOptions {
     pub login: String,
     /// The password that it came with: linked servers may be told it.
     pub password: Secret,
+    /// The login's security identifier; empty of sessions of the server's own.
+    pub sid: Vec<u8>,
+    /// It came by Kerberos: the domain has said who it is.
+    pub kerberos: bool,
     /// Member of sysadmin.
     pub sysadmin: bool,
     /// A user of that database, who has logged in to it and is nobody elsewhere: its `principal_id` there.
@@ -105,6 +109,26 @@ pub struct SessionOptions {
     pub can_route: bool,
     /// The contained group in whose context it is: whose logins `login` is one of, and what `master` and `msdb` are.
     pub context: Option<ContainedGroup>,
+}
+
+impl SessionOptions {
+    /// How the client has proved who it is, as `auth_scheme` says it.
+    #[must_use]
+    pub(crate) fn auth_scheme(&self) -> &'static str {
+        if self.kerberos { "KERBEROS" } else { "SQL" }
+    }
+
+    /// Domain and name of the account that it came with; empty when it came with a password.
+    #[must_use]
+    pub(crate) fn account(&self) -> (&str, &str) {
+        crate::windows::parts(&self.login).filter(|_| self.kerberos).unwrap_or_default()
+    }
+
+    /// `security_id`: that of the server's own sessions is `sa`'s.
+    #[must_use]
+    pub(crate) fn security_id(&self) -> Vec<u8> {
+        if self.sid.is_empty() { vec![1] } else { self.sid.clone() }
+    }
 }
 
 /// A password that is shown nowhere.

@@ -173,7 +173,7 @@ pub(crate) fn logon_document(info: &Info, pooled: bool) -> Value {
     let sid = info.login_named(&login.login).map(|l| l.sid).unwrap_or_default();
     let mut out = String::from("<EVENT_INSTANCE>");
     push_header(&mut out, info, event_types::LOGON);
-    push_element(&mut out, "LoginType", "SQL Login");
+    push_element(&mut out, "LoginType", crate::windows::login_type(&sid));
     push_element(&mut out, "SID", &base64::engine::general_purpose::STANDARD.encode(sid));
     push_element(&mut out, "ClientHost", &login.client_address);
     push_element(&mut out, "IsPooled", if pooled { "1" } else { "0" });

@@ -8,6 +8,7 @@ use crate::catalog::{DBO, Named};
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::program::Program;
 use crate::run::Runner;
+use crate::windows;
 use keel_parser::ast::{
     AlterRoleAction, AlterTable, AlterTableAction as Alter, AuditAction, AuditSpecificationAction,
     AuditStatement, AvailabilityGroupAction, ContentIndex, CredentialAction, Drop, DropClass, Dropped,
@@ -342,9 +343,10 @@ impl Runner<'_> {
         let text = |of: Option<&str>, otherwise: &str| of.unwrap_or(otherwise).to_owned();
         let language = text(known.as_ref().map(|l| l.default_language.as_str()), "us_english");
         let database = text(known.as_ref().map(|l| l.default_database.as_str()), "master");
-        let sid = known.map(|l| base64::engine::general_purpose::STANDARD.encode(l.sid));
+        let sid = known.map(|l| l.sid).unwrap_or_default();
+        let shown = base64::engine::general_purpose::STANDARD.encode(&sid);
         let event = event.element("DefaultLanguage", &language).element("DefaultDatabase", &database);
-        Some(event.element("LoginType", "SQL Login").element("SID", &sid.unwrap_or_default()))
+        Some(event.element("LoginType", windows::login_type(&sid)).element("SID", &shown))
     }
 
     fn dropped(

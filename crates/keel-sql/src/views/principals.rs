@@ -8,6 +8,7 @@ use crate::catalog::{
     PermissionDef, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
 };
 use crate::session::scope::Scope;
+use crate::windows;
 use keel_query::catalog::Catalog as _;
 use keel_types::{Length, SqlType, Value};
 
@@ -117,12 +118,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     },
     SystemView { schema: "sys", name: "server_permissions", columns: PERMISSION, rows: server_permissions },
     SystemView { schema: "sys", name: "sysusers", columns: SYSUSER, rows: sysusers },
-    SystemView {
-        schema: "sys",
-        name: "syslogins",
-        columns: SYSLOGIN,
-        rows: |cx| visible_logins(cx).iter().map(syslogin).collect(),
-    },
+    SystemView { schema: "sys", name: "syslogins", columns: SYSLOGIN, rows: syslogins },
 ];
 
 const SYSUSER: &[Column] = &[
@@ -159,16 +155,17 @@ fn sysusers(cx: &ViewContext<'_>) -> Rows {
         let (role, application) = (p.role, p.application.is_some());
         let group = if role { short(id) } else { int(0) };
         let flag = |on: bool| int(i32::from(on));
+        let (windows, windows_group) = (p.is_windows(), p.is_windows_group());
         let modern = database_principal(p, made, owner);
         let [name, sid, created, modified] = [0, 8, 5, 6].map(|i: usize| modern[i].clone());
         let other = if role { int(1) } else { NULL };
         let mut row = vec![short(id), int(0), name, sid, NULL, created, modified, other, NULL, group, NULL];
         row.extend([flag(id == 1 || connects), flag(!role && !application)]);
         row.extend([
-            int(0),
-            int(0),
-            int(0),
-            flag(!role && !application),
+            flag(windows),
+            flag(windows_group),
+            flag(windows && !windows_group),
+            flag(!role && !application && !windows),
             int(0),
             flag(role),
             flag(application),
@@ -201,12 +198,20 @@ const SYSLOGIN: &[Column] = &[
     ("loginname", NAME),
 ];
 
-fn syslogin(l: &crate::engine::LoginRecord) -> Vec<Value> {
+fn syslogins(cx: &ViewContext<'_>) -> Rows {
+    let all = cx.info.logins().unwrap_or_default();
+    visible_logins(cx).iter().map(|login| syslogin(login, all.may_connect(login))).collect()
+}
+
+fn syslogin(l: &crate::engine::LoginRecord, connects: bool) -> Vec<Value> {
     let member = |role: &str| int(i32::from(l.roles.iter().any(|r| r == role)));
     let mut row = vec![Value::bytes(l.sid.clone()), date(l.created), date(l.created), text(l.name.as_str())];
     row.extend([text(l.default_database.as_str()), text(l.default_language.as_str())]);
-    // Every login may connect, a disabled one too; it is turned away later. None is one of Windows.
-    row.extend([int(0), int(1), int(0), int(0), int(0), int(i32::from(l.sysadmin))]);
+    // A disabled one may connect too; it is turned away later.
+    let flag = |on: bool| int(i32::from(on));
+    let (windows, group) = (l.is_windows(), windows::is_group(&l.sid));
+    row.extend([flag(!connects), flag(connects)]);
+    row.extend([flag(windows), flag(group), flag(windows && !group), flag(l.sysadmin)]);
     let roles =
         ["securityadmin", "serveradmin", "setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin"];
     row.extend(roles.map(member));
@@ -243,7 +248,8 @@ fn server_principals(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
     for l in visible_logins(cx) {
         let mut row = vec![text(l.name.as_str()), int(l.principal_id), Value::bytes(l.sid.clone())];
-        row.extend([text("S"), text("SQL_LOGIN"), bit(l.disabled), date(l.created), date(l.created)]);
+        let (kind, description) = l.kind();
+        row.extend([text(kind), text(description), bit(l.disabled), date(l.created), date(l.created)]);
         row.extend([
             text(l.default_database.as_str()),
             text(l.default_language.as_str()),
@@ -291,6 +297,8 @@ fn database_principal(p: PrincipalDef, made: i64, owner: &[u8]) -> Vec<Value> {
     let (kind, description) = match (p.role, &p.application) {
         (true, _) => ("R", "DATABASE_ROLE"),
         (false, Some(_)) => ("A", "APPLICATION_ROLE"),
+        (false, None) if p.is_windows_group() => ("G", "WINDOWS_GROUP"),
+        (false, None) if p.is_windows() => ("U", "WINDOWS_USER"),
         (false, None) => ("S", "SQL_USER"),
     };
     let schema = match id {
@@ -302,6 +310,7 @@ fn database_principal(p: PrincipalDef, made: i64, owner: &[u8]) -> Vec<Value> {
     let sid = if id == 1 { Some(owner.to_vec()) } else { p.sid.clone() };
     let (authentication, authenticated) = match (&p.password_hash, &sid) {
         (Some(_), _) => (2, "DATABASE"),
+        (None, Some(_)) if p.is_windows() => (3, "WINDOWS"),
         (None, Some(_)) => (1, "INSTANCE"),
         (None, None) => (0, "NONE"),
     };

@@ -309,8 +309,10 @@ fn session(s: &SessionShared) -> Vec<Value> {
     let login = &s.login;
     let mut row =
         vec![int(s.id), date(s.connected), text(login.host_name.as_str()), text(login.app_name.as_str())];
-    row.extend([int(login.client_pid), int(7), text(login.client_interface.as_str()), Value::bytes(vec![1])]);
-    row.extend([text(login.login.as_str()), text(""), text(""), text(status(s)), NULL]);
+    row.extend([int(login.client_pid), int(7), text(login.client_interface.as_str())]);
+    let (domain, account) = login.account();
+    row.extend([Value::bytes(login.security_id()), text(login.login.as_str()), text(domain), text(account)]);
+    row.extend([text(status(s)), NULL]);
     let used = Figures::of(&s.used, None);
     row.extend([int(used.cpu_ms), int(2), int(used.cpu_ms), int(used.elapsed_ms), int(4)]);
     row.extend([
@@ -321,7 +323,14 @@ fn session(s: &SessionShared) -> Vec<Value> {
     row.push(bit(true));
     row.extend(options(s));
     row.extend([int(used.rows), int(s.error.load(Ordering::Relaxed))]);
-    row.extend([Value::bytes(vec![1]), text(login.login.as_str()), NULL, NULL, NULL, int(s.group().id)]);
+    row.extend([
+        Value::bytes(login.security_id()),
+        text(login.login.as_str()),
+        NULL,
+        NULL,
+        NULL,
+        int(s.group().id),
+    ]);
     row.extend([
         int(s.database.load(Ordering::Relaxed)),
         int(1),
@@ -506,7 +515,7 @@ fn connection(s: &SessionShared, conversation: Option<u16>) -> Vec<Value> {
         int(login.tds_version),
         int(4),
         text(if login.encrypted { "TRUE" } else { "FALSE" }),
-        text("SQL"),
+        text(login.auth_scheme()),
         int(0),
         int(login.traffic.read() as i64),
         int(login.traffic.written() as i64),
@@ -555,13 +564,18 @@ fn process(s: &SessionShared, wait: Option<Waiting>) -> Vec<Value> {
         int(0),
     ]);
     row.extend([date(s.connected), date(s.request_started.load(Ordering::Relaxed)), int(0)]);
-    row.extend([int(s.transactions.load(Ordering::Relaxed)), text(status), Value::bytes(vec![1])]);
+    row.extend([
+        int(s.transactions.load(Ordering::Relaxed)),
+        text(status),
+        Value::bytes(login.security_id()),
+    ]);
     row.extend([text(login.host_name.as_str()), text(login.app_name.as_str())]);
+    let (domain, account) = login.account();
     row.extend([
         text(login.client_pid.to_string()),
         text(doing),
-        text(""),
-        text(""),
+        text(domain),
+        text(account),
         text(""),
         text("TCP/IP"),
     ]);

@@ -82,6 +82,8 @@ pub enum Token<'a> {
     ReturnValue(ReturnValue<'a>),
     /// Columns, from 1, by which rows are ordered.
     Order(Vec<u16>),
+    /// A token of integrated authentication, for the library that makes the client's.
+    Sspi(Vec<u8>),
     /// Features acknowledged.
     Features(Vec<Feature>),
     /// Anything else that could be skipped, by its code.
@@ -130,7 +132,8 @@ impl TokenReader {
             RETURNVALUE => Token::ReturnValue(ReturnValue::decode(r, self.dialect)?),
             ORDER => Token::Order(misc::decode_order(r)?),
             features::FEATUREEXTACK => Token::Features(features::decode(r)?),
-            code @ (TABNAME | COLINFO | SSPI) => {
+            SSPI => Token::Sspi(r.us_varbyte()?.to_vec()),
+            code @ (TABNAME | COLINFO) => {
                 r.us_varbyte()?;
                 Token::Other(code)
             }

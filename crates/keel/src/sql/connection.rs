@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
+use keel_gss::Initiator;
 use keel_tds::client::{
     Client, ClientEncryption, ClientError, ConnectOptions, trust_any_certificate, trust_roots,
 };
@@ -66,6 +67,10 @@ pub struct Target {
     pub server: String,
     pub user: String,
     pub password: String,
+    /// By Kerberos, with the tickets of whoever runs this, instead of name and password.
+    pub trusted: bool,
+    /// What the server is called there; `MSSQLSvc/HOST:PORT` when empty.
+    pub server_spn: String,
     pub database: String,
     pub trust: bool,
     pub encrypt: Encrypt,
@@ -110,7 +115,7 @@ impl Connection {
         for _ in 0..ROUTES_MAX {
             let options = options(&target, &host)?;
             let io = connect(&host, port, Duration::from_secs(target.login_timeout))?;
-            match Client::connect(io, &options) {
+            match log_in(io, &options, &target, &format!("MSSQLSvc/{host}:{port}")) {
                 Ok(mut client) => {
                     client.io().set_read_timeout(Some(POLL))?;
                     return Ok(Connection { client, target });
@@ -171,6 +176,21 @@ impl Connection {
         self.client.io().set_read_timeout(Some(POLL))?;
         Ok(())
     }
+}
+
+/// Logs in by name and password or, of whoever is trusted, by Kerberos.
+fn log_in(
+    io: TcpStream,
+    options: &ConnectOptions,
+    target: &Target,
+    spn: &str,
+) -> std::result::Result<Client<TcpStream>, ClientError> {
+    if !target.trusted {
+        return Client::connect(io, options);
+    }
+    let spn = if target.server_spn.is_empty() { spn } else { &target.server_spn };
+    let mut initiator = Initiator::new(spn).map_err(std::io::Error::other)?;
+    Client::connect_integrated(io, options, &mut |token| initiator.step(token).map_err(std::io::Error::other))
 }
 
 fn login_text(messages: &[ServerMessage]) -> String {
@@ -234,8 +254,8 @@ fn options(target: &Target, host: &str) -> Result<ConnectOptions> {
         } else {
             target.workstation.clone()
         },
-        user_name: target.user.clone(),
-        password: target.password.clone(),
+        user_name: if target.trusted { String::new() } else { target.user.clone() },
+        password: if target.trusted { String::new() } else { target.password.clone() },
         app_name: "keel sql".to_owned(),
         server_name: target.server.clone(),
         library_name: "keel-tds".to_owned(),

@@ -40,6 +40,12 @@ pub struct Sql {
     /// Password; better given in SQLCMDPASSWORD
     #[arg(short = 'P', value_name = "PASSWORD", env = "SQLCMDPASSWORD", hide_env_values = true)]
     password: Option<String>,
+    /// Log in by Kerberos, with the tickets that `kinit` got, instead of by name and password
+    #[arg(short = 'E')]
+    trusted: bool,
+    /// What the server is called there [default: MSSQLSvc/HOST:PORT]
+    #[arg(long, value_name = "SPN", default_value = "", hide_default_value = true)]
+    server_spn: String,
     /// Database
     #[arg(short = 'd', value_name = "NAME", env = "SQLCMDDBNAME", default_value = "")]
     database: String,
@@ -202,6 +208,7 @@ impl Sql {
     fn target(&self) -> anyhow::Result<Target> {
         let password = match &self.password {
             Some(password) => password.clone(),
+            None if self.trusted => String::new(),
             None if std::io::stdin().is_terminal() => prompt_password()?,
             None => String::new(),
         };
@@ -209,6 +216,8 @@ impl Sql {
             server: self.server.clone(),
             user: self.user.clone(),
             password,
+            trusted: self.trusted,
+            server_spn: self.server_spn.clone(),
             database: self.database.clone(),
             trust: self.trust,
             encrypt: self.encrypt,

@@ -233,10 +233,12 @@ impl Script {
         let mut target = Target { database: String::new(), ..self.connection.target.clone() };
         let mut words = rest.split_whitespace();
         target.server = words.next().context(":CONNECT takes a server")?.to_owned();
+        // That is what the last one is called.
+        target.server_spn = String::new();
         while let Some(option) = words.next() {
             let value = words.next().with_context(|| format!("{option} takes a value"))?;
             match option {
-                "-U" => target.user = value.to_owned(),
+                "-U" => (target.user, target.trusted) = (value.to_owned(), false),
                 "-P" => target.password = value.to_owned(),
                 "-l" => target.login_timeout = value.parse().context("-l takes seconds")?,
                 _ => bail!(":CONNECT does not know {option}"),
