@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 cache="$root/target/clients"
 mkdir -p "$cache"
 clients=("$@")
-[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc jtds tedious go dotnet tiberius mssql-tds django sqlalchemy knex typeorm prisma spring debezium s3 azure)
+[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc jtds tedious go dotnet tiberius mssql-tds django sqlalchemy knex typeorm prisma spring debezium s3 azure mail)
 
 if [ -z "${KEEL:-}" ]; then
   (cd "$root" && cargo build --quiet --locked -p keel)
@@ -87,6 +87,7 @@ run_client() {
           mvn -q -B -Dstyle.color=never -f "$here/s3proxy/pom.xml" dependency:copy-dependencies -DoutputDirectory="$cache/s3proxy/lib"; } &&
         S3PROXY="$cache/s3proxy/lib" "$python" "$here/python/test_s3.py"
       ;;
+    mail) python_with pymssql cryptography aiosmtpd && "$python" "$here/python/test_mail.py" ;;
     azure)
       mkdir -p "$cache/azurite"
       python_with pymssql azure-storage-blob cryptography &&

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use keel_sql::Engine;
+use keel_sql::agent::mail::Postman;
 use keel_sql::agent::{Office, Service};
 use parking_lot::{Condvar, Mutex};
 
 use crate::errorlog::ErrorLog;
+use crate::mail::Smtp;
 
 /// Where lines of the error log say they come from.
 const SOURCE: &str = "SQLAgent";
@@ -32,6 +34,8 @@ pub struct Agent {
 struct Its {
     engine: Arc<Engine>,
     log: Arc<ErrorLog>,
+    /// Who takes mail to servers.
+    smtp: Smtp,
     /// Bytes of stack of a thread that executes statements.
     stack: usize,
     stopping: Mutex<bool>,
@@ -42,25 +46,32 @@ struct Its {
 struct Branch {
     office: Office,
     thread: JoinHandle<()>,
+    mail: JoinHandle<()>,
 }
 
 impl Agent {
     /// Makes what `msdb` lacks and, if `wanted`, starts the agent. `stack` is that of a session's thread, in bytes. Who cannot (the disk is
     /// full) says so in the error log: a server without jobs is better than none.
-    pub fn start_if(wanted: bool, engine: &Arc<Engine>, log: &Arc<ErrorLog>, stack: usize) -> Option<Agent> {
+    pub fn start_if(
+        wanted: bool,
+        engine: &Arc<Engine>,
+        log: &Arc<ErrorLog>,
+        smtp: Smtp,
+        stack: usize,
+    ) -> Option<Agent> {
         let started = match keel_sql::agent::install(engine) {
             Ok(()) if !wanted => return None,
-            Ok(()) => Agent::start(engine, log, stack),
+            Ok(()) => Agent::start(engine, log, smtp, stack),
             Err(e) => Err(anyhow!("msdb could not be set up: {e}")),
         };
         let said = |e| log.entry(SOURCE, &format!("There is no agent, and no job runs: {e:#}."));
         started.map_err(said).ok()
     }
 
-    fn start(engine: &Arc<Engine>, log: &Arc<ErrorLog>, stack: usize) -> Result<Agent> {
+    fn start(engine: &Arc<Engine>, log: &Arc<ErrorLog>, smtp: Smtp, stack: usize) -> Result<Agent> {
         let (stopping, stops) = (Mutex::new(false), Condvar::new());
         let (engine, log) = (Arc::clone(engine), Arc::clone(log));
-        let its = Arc::new(Its { engine, log, stack, stopping, stops });
+        let its = Arc::new(Its { engine, log, smtp, stack, stopping, stops });
         let own = Branch::open(&its, Office::of_instance(&its.engine))?;
         // Who is in no group now may be in one later, unless nothing here is about groups.
         let branches = match its.engine.hadr() {
@@ -89,10 +100,14 @@ impl Agent {
 impl Branch {
     fn open(its: &Arc<Its>, office: Office) -> Result<Branch> {
         let service = Service::start(&office).map_err(|e| anyhow!("it could not be started: {e}"))?;
+        let mut postman = Postman::new(&office).map_err(|e| anyhow!("mail could not be looked for: {e}"))?;
+        let thread = std::thread::Builder::new().name("mail".into()).stack_size(its.stack);
+        let (at, sends) = (office.clone(), Arc::clone(its));
+        let mail = thread.spawn(move || sends.mail(&at, &mut postman))?;
         let thread = std::thread::Builder::new().name("agent".into()).stack_size(its.stack);
         let (at, its) = (office.clone(), Arc::clone(its));
         let thread = thread.spawn(move || its.serve(&at, service))?;
-        Ok(Branch { office, thread })
+        Ok(Branch { office, thread, mail })
     }
 
     fn close(self, log: &ErrorLog) {
@@ -101,6 +116,7 @@ impl Branch {
         }
         // What went wrong is in the log.
         let _ = self.thread.join();
+        let _ = self.mail.join();
     }
 }
 
@@ -125,6 +141,20 @@ impl Its {
                 self.log.entry(SOURCE, &text);
                 board.pause(AFTER_FAILURE);
             }
+        }
+    }
+
+    /// Sends what is to be sent. What went wrong is said once, until something else does.
+    fn mail(&self, office: &Office, postman: &mut Postman) {
+        let (board, mut said) = (office.board(), String::new());
+        while !board.is_stopping() && office.is_open() {
+            let Err(e) = postman.turn(&self.smtp) else { continue };
+            let text = format!("Mail could not be sent: error {}, {}", e.number, e.message);
+            if office.is_open() && text != said {
+                self.log.entry(SOURCE, &text);
+                said = text;
+            }
+            board.pause(AFTER_FAILURE);
         }
     }
 

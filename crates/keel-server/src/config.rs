@@ -47,7 +47,7 @@ pub struct Config {
     /// Domains whose accounts may log in, as `NAME=REALM`: `NAME\user` is who the realm calls `user@REALM`. Empty: the realm of the
     /// service itself, by the first part of its name.
     pub kerberos_domains: Vec<String>,
-    /// Directory with certificates (PEM or DER) of authorities that BACKUP TO URL trusts besides the system's; `ca-certificates` in the data
+    /// Directory with certificates (PEM or DER) of authorities that BACKUP TO URL and mail trust besides the system's; `ca-certificates` in the data
     /// directory when nothing is said.
     pub ca_certificates: Option<PathBuf>,
     /// Storages, as `HOST` or `HOST:PORT`, that BACKUP TO URL reaches by HTTP. All others are reached by HTTPS.

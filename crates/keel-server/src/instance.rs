@@ -22,6 +22,7 @@ use crate::health::Health;
 use crate::history::Rounds;
 use crate::keeper::Launch;
 use crate::listener::OwnAddress;
+use crate::mail::Smtp;
 use crate::password::{self, Passwords};
 use crate::remote::Remotes;
 use crate::server::Server;
@@ -116,7 +117,8 @@ impl Instance {
         })
         .map_err(|e| anyhow!("the databases could not be opened: {e}"))?;
         let own = || config.data.join("ca-certificates");
-        let certificates = Some(config.ca_certificates.clone().unwrap_or_else(own));
+        let authorities = config.ca_certificates.clone().unwrap_or_else(own);
+        let certificates = Some(authorities.clone());
         let urls =
             keel_objects::Options { certificates, plain: config.plain_http.clone(), ..Default::default() };
         engine.set_objects(Arc::new(keel_objects::Storage::new(urls)));
@@ -170,7 +172,7 @@ impl Instance {
             teller(&teller::GATHERING)?,
             teller(&teller::SETTLING)?,
         ];
-        let agent = Agent::start_if(agent, &engine, &log, stack);
+        let agent = Agent::start_if(agent, &engine, &log, Smtp::new(authorities), stack);
         let courier = Courier::start(&engine, &log, stack)?;
         crate::startup::start(&engine, &log, stack);
         log.entry("Server", "The server is now ready for client connections.");

@@ -56,6 +56,7 @@ pub mod keeper;
 pub mod link;
 pub mod listener;
 pub mod login;
+pub mod mail;
 pub mod password;
 pub mod recovery;
 pub mod remote;

@@ -788,6 +788,8 @@ errors! {
     not_a_windows_name(name) = 15407, 11, 1, "'{name}' is not a valid Windows NT name. Give the complete name: <domain\\username>.";
     /// ALTER USER … WITH LOGIN across the two kinds.
     another_kind_of_login() = 33017, 16, 1, "Cannot remap a user of one type to a login of a different type. For example, a SQL user must be mapped to a SQL login; it cannot be remapped to a Windows login.";
+    /// `sp_send_dbmail`: a query of somebody who is nobody outside of a database.
+    no_mail_query(user) = 14631, 16, 1, "The current user ('{user}') either does not have permission to access the database specified in the parameter @execute_query_database or cannot impersonate the user specified in the parameter @execute_query_as. Only members of the sysadmin fixed server role and members of the db_owner fixed database role can impersonate another user.";
     /// CREATE LOGIN: SID
     bad_sid() = 15419, 16, 1, "Supplied parameter sid should be binary(16).";
     /// CREATE LOGIN: SID

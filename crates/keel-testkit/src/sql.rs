@@ -9,6 +9,7 @@ use crate::transcript::{Message, Transcript};
 use keel_base::env::Env;
 use keel_base::env::real::RealClock;
 use keel_base::env::sim::{SimDisk, SimRandom, Tear};
+use keel_sql::agent::mail::{Account, Carrier, Letter, Postman};
 use keel_sql::{
     ColumnMeta, DoneInfo, Engine, EngineOptions, EnvChange, LoginRecord, PasswordHasher, ResultSink,
     ServerLog, Session, SessionOptions, SinkClosed,
@@ -37,14 +38,25 @@ pub fn run_script_with_agent(script: &str) -> String {
 struct Agent {
     engine: Arc<Engine>,
     thread: std::thread::JoinHandle<()>,
+    mail: std::thread::JoinHandle<()>,
+}
+
+/// Mail servers: `down.test` takes nothing, all others everything.
+struct Servers;
+
+impl Carrier for Servers {
+    fn carry(&self, _: &Letter, account: &Account) -> Result<(), String> {
+        if account.server == "down.test" { Err("Connection refused".to_owned()) } else { Ok(()) }
+    }
 }
 
 impl Agent {
     fn start(engine: &Arc<Engine>) -> Agent {
         engine.add_login(sa()).expect("there is a login that owns jobs");
         keel_sql::agent::install(engine).expect("the agent's tables and procedures are made");
-        let mut service = keel_sql::agent::Service::start(&keel_sql::agent::Office::of_instance(engine))
-            .expect("the agent starts");
+        let office = keel_sql::agent::Office::of_instance(engine);
+        let mut service = keel_sql::agent::Service::start(&office).expect("the agent starts");
+        let mut postman = Postman::new(&office).expect("mail can be looked for");
         let engine = Arc::clone(engine);
         let its = Arc::clone(&engine);
         let thread = std::thread::spawn(move || {
@@ -54,12 +66,19 @@ impl Agent {
                 runs.into_iter().for_each(|run| drop(std::thread::spawn(move || run.execute())));
             }
         });
-        Agent { engine, thread }
+        let its = Arc::clone(&engine);
+        let mail = std::thread::spawn(move || {
+            while !its.agent().is_stopping() {
+                postman.turn(&Servers).expect("the postman reads its tables");
+            }
+        });
+        Agent { engine, thread, mail }
     }
 
     fn stop(self) {
         assert!(self.engine.agent().stop_all(std::time::Duration::from_secs(60)), "all jobs end");
         self.thread.join().expect("the agent ends");
+        self.mail.join().expect("the postman ends");
     }
 }
 

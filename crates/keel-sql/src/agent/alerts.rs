@@ -3,6 +3,7 @@
 use super::JobId;
 use super::board::{Event, Source, Start};
 use super::clerk::{Clerk, id, int, number, text};
+use super::mail::{mail_operator, shown_date, shown_time};
 use super::schedule::{numbers, ticks};
 use crate::views::same;
 use keel_types::datetime::TICKS_PER_SECOND;
@@ -26,7 +27,18 @@ struct Alert {
     delay: i64,
     /// When it was answered last, local ticks.
     answered: Option<i64>,
+    /// Operators who get mail.
+    operators: Vec<i32>,
+    /// What they are told besides.
+    comment: String,
+    /// They are told the event's text.
+    tells: bool,
 }
+
+/// `notification_method` of an operator: mail. The others (pager, net send) are kept only.
+const BY_MAIL: i64 = 1;
+/// The same of `include_event_description`.
+const IN_MAIL: i64 = 1;
 
 impl Alert {
     fn is_for(&self, event: &Event) -> bool {
@@ -34,6 +46,25 @@ impl Alert {
         let database = self.database.is_empty() || same(&self.database, &event.database);
         let has = |text: &str| text.to_lowercase().contains(&self.keyword.to_lowercase());
         number && database && (self.keyword.is_empty() || has(&event.text))
+    }
+
+    /// Mails its operators.
+    fn tell(&self, clerk: &mut Clerk, event: &Event, now: i64, server: &str) -> Result<()> {
+        let ((date, time), subject) =
+            (numbers(now), format!("SQL Server Alert System: '{}' occurred on \\\\{server}", self.name));
+        let body = format!(
+            "DATE/TIME:\t{} {}\r\n\r\nDESCRIPTION:\t{}\r\n\r\nCOMMENT:\t{}\r\n\r\nERROR:\t{}, severity {}\r\nDATABASE:\t{}\r\n",
+            shown_date(date),
+            shown_time(time),
+            if self.tells { event.text.as_str() } else { "(None)" },
+            if self.comment.is_empty() { "(None)" } else { &self.comment },
+            event.number,
+            event.severity,
+            if event.database.is_empty() { "(None)" } else { &event.database },
+        );
+        self.operators
+            .iter()
+            .try_for_each(|operator| mail_operator(clerk, *operator, &subject, &body).map(|_| ()))
     }
 
     /// The more an alert says of an event the sooner it is the one: its number, its database, its text.
@@ -54,9 +85,15 @@ impl Alerts {
     pub(super) fn read(clerk: &mut Clerk) -> Result<Alerts> {
         let rows = clerk.rows(
             "select id, name, message_id, severity, database_name, event_description_keyword, job_id, delay_between_responses,
-                last_response_date, last_response_time
+                last_response_date, last_response_time, notification_message, include_event_description
             from dbo.sysalerts where enabled = 1",
         )?;
+        let told =
+            clerk.rows("select alert_id, operator_id, notification_method from dbo.sysnotifications")?;
+        let operators = |alert: i32| {
+            let by_mail = told.iter().filter(|row| int(row, 0) == alert && number(row, 2) & BY_MAIL != 0);
+            by_mail.map(|row| int(row, 1)).collect()
+        };
         let alert = |row: &Vec<keel_types::Value>| Alert {
             id: int(row, 0),
             name: text(row, 1),
@@ -67,18 +104,28 @@ impl Alerts {
             job: Some(id(row, 6)).filter(|job| *job != [0; 16]),
             delay: number(row, 7),
             answered: (number(row, 8) != 0).then(|| ticks(int(row, 8), int(row, 9))),
+            operators: operators(int(row, 0)),
+            comment: text(row, 10),
+            tells: number(row, 11) & IN_MAIL != 0,
         };
         Ok(Alerts(rows.iter().map(alert).collect()))
     }
 
-    /// Counts an event with the alert that is for it; gives the job that is to start.
-    pub(super) fn answer(&mut self, clerk: &mut Clerk, event: &Event, now: i64) -> Result<Option<Start>> {
+    /// Counts an event with the alert that is for it, and tells its operators; gives the job that is to start. `server` is this
+    /// instance's name.
+    pub(super) fn answer(
+        &mut self,
+        clerk: &mut Clerk,
+        event: &Event,
+        now: i64,
+        server: &str,
+    ) -> Result<Option<Start>> {
         let fits = self.0.iter_mut().filter(|alert| alert.is_for(event));
         let Some(alert) = fits.max_by_key(|alert| alert.precision()) else { return Ok(None) };
         let rests = alert.answered.is_some_and(|at| now - at < alert.delay * TICKS_PER_SECOND);
         let job = alert.job.filter(|_| !rests);
         let (date, time) = numbers(now);
-        let answered = if job.is_some() {
+        let answered = if !rests && (job.is_some() || !alert.operators.is_empty()) {
             alert.answered = Some(now);
             format!(", last_response_date = {date}, last_response_time = {time}")
         } else {
@@ -89,6 +136,9 @@ impl Alerts {
                 last_occurrence_time = {time}{answered} where id = {}",
             alert.id
         ))?;
+        if !rests {
+            alert.tell(clerk, event, now, server)?;
+        }
         let source = Source::Alert(alert.id, alert.name.clone());
         Ok(job.map(|job| Start { job, step: None, source }))
     }
@@ -109,6 +159,9 @@ mod tests {
             job: None,
             delay: 0,
             answered: None,
+            operators: Vec::new(),
+            comment: String::new(),
+            tells: false,
         }
     }
 

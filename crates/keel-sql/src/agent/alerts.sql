@@ -187,6 +187,7 @@ update dbo.sysjobs set notify_email_operator_id = iif(notify_email_operator_id =
 where @id in (notify_email_operator_id, notify_netsend_operator_id, notify_page_operator_id)
 delete dbo.sysoperators where id = @id
 commit
+exec master.dbo.xp_sqlagent_notify N'A', @action_type = N'U'
 return 0
 GO
 create or alter procedure dbo.sp_help_operator @operator_name sysname = null, @operator_id int = null
@@ -409,6 +410,7 @@ begin
 end
 insert dbo.sysnotifications values (@alert_id, @operator_id, @notification_method)
 update dbo.sysalerts set has_notification = has_notification | @notification_method where id = @alert_id
+exec master.dbo.xp_sqlagent_notify N'A', @action_type = N'U'
 return 0
 GO
 create or alter procedure dbo.sp_update_notification @alert_name sysname, @operator_name sysname, @notification_method tinyint
@@ -419,9 +421,13 @@ exec @failed = dbo.sp_verify_notification @alert_name, @operator_name, @alert_id
 if @failed = 0 exec @failed = dbo.sp_verify_agent_number '@notification_method', @notification_method, 1, 7
 if @failed <> 0 return 1
 update dbo.sysnotifications set notification_method = @notification_method where alert_id = @alert_id and operator_id = @operator_id
-if @@rowcount = 1 return 0
-raiserror (14262, -1, -1, '@operator_name', @operator_name)
-return 1
+if @@rowcount = 0
+begin
+    raiserror (14262, -1, -1, '@operator_name', @operator_name)
+    return 1
+end
+exec master.dbo.xp_sqlagent_notify N'A', @action_type = N'U'
+return 0
 GO
 create or alter procedure dbo.sp_delete_notification @alert_name sysname, @operator_name sysname
 as
@@ -430,9 +436,13 @@ declare @failed int, @alert_id int, @operator_id int
 exec @failed = dbo.sp_verify_notification @alert_name, @operator_name, @alert_id output, @operator_id output
 if @failed <> 0 return 1
 delete dbo.sysnotifications where alert_id = @alert_id and operator_id = @operator_id
-if @@rowcount = 1 return 0
-raiserror (14262, -1, -1, '@operator_name', @operator_name)
-return 1
+if @@rowcount = 0
+begin
+    raiserror (14262, -1, -1, '@operator_name', @operator_name)
+    return 1
+end
+exec master.dbo.xp_sqlagent_notify N'A', @action_type = N'U'
+return 0
 GO
 create or alter procedure dbo.sp_help_notification
     @object_type char(9), @name sysname, @enum_type char(10), @notification_method tinyint, @target_name sysname = null

@@ -120,6 +120,8 @@ struct State {
     /// Alerts are there that an event could concern.
     listens: bool,
     running: BTreeMap<JobId, Running>,
+    /// Mail was put into its table, perhaps by a transaction that has not ended.
+    mail: bool,
 }
 
 /// One of an instance.
@@ -190,6 +192,20 @@ impl Board {
     pub fn note_change(&self) {
         self.state.lock().changed = true;
         self.moved.notify_all();
+    }
+
+    /// Mail is to be sent, now or when the transaction that says so has ended.
+    pub fn note_mail(&self) {
+        self.state.lock().mail = true;
+        self.moved.notify_all();
+    }
+
+    /// Waits until mail is to be sent, or everything is to end, at most for `time`. Returns whether somebody said that there is some.
+    pub fn wait_for_mail(&self, time: Duration) -> bool {
+        let until = std::time::Instant::now() + time;
+        let mut state = self.state.lock();
+        while !state.mail && !state.stopping && !self.moved.wait_until(&mut state, until).timed_out() {}
+        std::mem::take(&mut state.mail)
     }
 
     /// An error has been logged. Costs a lock when no alert is defined.

@@ -16,12 +16,13 @@ use std::sync::{Arc, LazyLock};
 const STAMP: &str = "keel_agent";
 
 /// In the order in which they refer to each other.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("tables.sql"),
     include_str!("jobs.sql"),
     include_str!("schedules.sql"),
     include_str!("running.sql"),
     include_str!("alerts.sql"),
+    include_str!("mail.sql"),
 ];
 
 /// Names of what the scripts make, folded; it counts as shipped.

@@ -2,6 +2,7 @@
 
 use super::board::{Board, Start};
 use super::clerk::{Clerk, guid, int, number, quoted, text, uuid_text};
+use super::mail::{mail_operator, shown_date, shown_time};
 use super::schedule::numbers;
 use super::step::{Outcome, Owner, Step, Surroundings};
 use super::{JobId, Office};
@@ -47,6 +48,9 @@ struct Job {
     log_level: i64,
     /// When the job is deleted, likewise.
     delete_level: i64,
+    /// When an operator gets mail, likewise, and which.
+    mail_level: i64,
+    operator: i32,
 }
 
 /// Takes a job off the board, however its run ends: it could never be started again.
@@ -121,7 +125,8 @@ impl Run {
 
     fn read_job(&self, clerk: &mut Clerk) -> Result<Option<Job>> {
         let rows = clerk.rows(&format!(
-            "select name, owner_sid, start_step_id, notify_level_eventlog, delete_level from dbo.sysjobs where job_id = {}",
+            "select name, owner_sid, start_step_id, notify_level_eventlog, delete_level, notify_level_email, notify_email_operator_id
+            from dbo.sysjobs where job_id = {}",
             guid(self.start.job)
         ))?;
         Ok(rows.first().map(|row| Job {
@@ -133,6 +138,8 @@ impl Run {
             start_step: int(row, 2),
             log_level: number(row, 3),
             delete_level: number(row, 4),
+            mail_level: number(row, 5),
+            operator: int(row, 6),
         }))
     }
 
@@ -200,7 +207,7 @@ impl Run {
                 (_, _, true) => Status::Retry,
                 _ => Status::Failed,
             };
-            self.log(clerk, step.id, &outcome, status, at, retry)?;
+            self.log(clerk, step.id, &outcome, status, at, retry, 0)?;
             outcome.keep_output(clerk, step, id)?;
             if !again {
                 return Ok(status);
@@ -222,6 +229,7 @@ impl Run {
         status: Status,
         at: i64,
         retries: i32,
+        mailed: i32,
     ) -> Result<()> {
         let (date, time) = numbers(at);
         let seconds = (self.office.engine().now_local() - at) / TICKS_PER_SECOND;
@@ -230,7 +238,7 @@ impl Run {
         clerk.run(&format!(
             "exec dbo.sp_sqlagent_log_jobhistory @job_id = {}, @step_id = {step}, @sql_message_id = {}, @sql_severity = {},
                 @message = {}, @run_status = {}, @run_date = {date}, @run_time = {time}, @run_duration = {duration},
-                @retries_attempted = {retries}, @session_id = {}",
+                @retries_attempted = {retries}, @operator_id_emailed = {mailed}, @session_id = {}",
             guid(self.start.job),
             outcome.number,
             outcome.severity,
@@ -263,16 +271,39 @@ impl Run {
         said
     }
 
+    /// Tells the job's operator how it ended. Returns whether that could be sent.
+    fn mail(&self, clerk: &mut Clerk, job: &Job, began: i64, word: &str, message: &str) -> Result<bool> {
+        let engine = self.office.engine();
+        let seconds = (engine.now_local() - began) / TICKS_PER_SECOND;
+        let ((date, time), server) = (numbers(began), &engine.options().server_name);
+        let subject = format!("SQL Server Job System: '{}' completed on \\\\{server}", job.name);
+        let body = format!(
+            "JOB RUN:\t'{}' was run on {} at {}\r\nDURATION:\t{} hours, {} minutes, {} seconds\r\nSTATUS: \t{word}\r\n\
+             MESSAGES:\t{message}\r\n",
+            job.name,
+            shown_date(date),
+            shown_time(time),
+            seconds / 3600,
+            seconds / 60 % 60,
+            seconds % 60
+        );
+        mail_operator(clerk, job.operator, &subject, &body)
+    }
+
     fn end(&self, clerk: &mut Clerk, job: &Job, began: i64, status: Status, message: &str) -> Result<()> {
         let outcome = Outcome { message: message.to_owned(), ..Outcome::default() };
-        self.log(clerk, 0, &outcome, status, began, 0)?;
         let wants = |level: i64| level & if status == Status::Succeeded { 1 } else { 2 } != 0;
+        let word = match status {
+            Status::Succeeded => "Succeeded",
+            Status::Cancelled => "Cancelled",
+            Status::Failed | Status::Retry => "Failed",
+        };
+        let mailed = match wants(job.mail_level) && job.operator != 0 {
+            true => self.mail(clerk, job, began, word, message)?,
+            false => false,
+        };
+        self.log(clerk, 0, &outcome, status, began, 0, if mailed { job.operator } else { 0 })?;
         if wants(job.log_level) {
-            let word = match status {
-                Status::Succeeded => "Succeeded",
-                Status::Cancelled => "Cancelled",
-                Status::Failed | Status::Retry => "Failed",
-            };
             let id = uuid_text(self.start.job);
             let text = format!(
                 "SQL Server Scheduled Job '{}' ({id}) - Status: {word} - Message: {message}",

@@ -17,7 +17,8 @@
 //! | [`service`] | which jobs start now, and until when there is nothing to do |
 //! | [`job`] | one run of a job: its steps in order, what came of them, the history |
 //! | `step` | one step: a session of the owner's, its messages, its output |
-//! | [`alerts`] | what errors start |
+//! | [`alerts`] | what errors start, and whom they tell |
+//! | [`mail`] | Database Mail: what is to be sent, by which account, and what came of it |
 //!
 //! ## Model
 //!
@@ -30,13 +31,15 @@
 //!
 //! ## Deliberately absent
 //!
-//! Subsystems other than T-SQL (as in the product on Linux), proxies, mail (operators are kept, and nobody is sent anything), master servers.
+//! Subsystems other than T-SQL (as in the product on Linux), proxies, pagers and net send, master servers.
 
 pub mod alerts;
 pub mod board;
 mod clerk;
 pub mod install;
 pub mod job;
+pub mod mail;
+pub(crate) mod mail_query;
 pub mod office;
 pub mod schedule;
 pub mod service;
@@ -113,5 +116,56 @@ pub const MESSAGES: &[(i32, u8, &str)] = &[
     ),
     (14582, 16, "Only a system administrator can specify a step output file."),
     (14583, 16, "Only a system administrator can specify '@database_user_name' parameter."),
+    (14601, 16, "Operator \"%s\" is disabled and therefore cannot receive notifications."),
+    (14602, 16, "Operator \"%s\" does not have an e-mail address specified."),
+    (14604, 16, "Both %s parameters (id and name) cannot be NULL"),
+    (14605, 16, "Both %s parameters (id and name) do not point to the same object"),
+    (14606, 16, "%s id is not valid"),
+    (14607, 16, "%s name is not valid"),
+    (14608, 16, "Either %s or %s parameter needs to be supplied"),
+    (14614, 16, "%s is not a valid mailserver_type"),
+    (14615, 16, "The @username parameter needs to be supplied if the @password is supplied."),
+    (
+        14622,
+        16,
+        "Parameter @importance does not support the value \"%s\". Mail importance must be one of LOW, NORMAL, or HIGH.",
+    ),
+    (
+        14623,
+        16,
+        "Parameter @sensitivity does not support the value \"%s\". Mail sensitivity must be one of NORMAL, PERSONAL, PRIVATE, or CONFIDENTIAL.",
+    ),
+    (14624, 16, "At least one of the following parameters must be specified. \"%s\"."),
+    (
+        14625,
+        16,
+        "Parameter @attach_query_result_as_file cannot be 1 (true) when no value is specified for parameter @query. A query must be specified to attach the results of the query.",
+    ),
+    (
+        14626,
+        16,
+        "Parameter @mailformat does not support the value \"%s\". The mail format must be TEXT or HTML.",
+    ),
+    (
+        14629,
+        16,
+        "There is no configuration parameter named \"%s\", or the value provided is not of the correct data type.",
+    ),
+    (14630, 16, "Database Mail is not permitted to send files with the file extension %s."),
+    (
+        14633,
+        16,
+        "The database name \"%s\" specified in @execute_query_database is invalid. There is no database by that name.",
+    ),
+    (14636, 16, "No global profile is configured. Specify a profile name in the @profile_name parameter."),
+    (14641, 16, "Mail not queued. Database Mail is stopped. Use sysmail_start_sp to start Database Mail."),
+    (14661, 16, "Query execution failed: %s"),
+    (14666, 16, "User name cannot be supplied when using default credentials"),
+    (
+        14668,
+        16,
+        "Deleting profile %s failed because there are some unsent emails associated with this profile, use force_delete option to force the deletion of the profile.",
+    ),
     (15003, 16, "Only members of the %s role can execute this stored procedure."),
+    (22050, 16, "File attachment or query results size exceeds allowable value of %d bytes."),
 ];

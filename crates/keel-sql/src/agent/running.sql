@@ -249,7 +249,8 @@ begin
     if @failed = 0 exec @failed = dbo.sp_verify_agent_number '@jobhistory_max_rows_per_job', @jobhistory_max_rows_per_job, 2, @jobhistory_max_rows
     if @failed <> 0 return 1
 end
-update dbo.keel_agent_properties set jobhistory_max_rows = @jobhistory_max_rows, jobhistory_max_rows_per_job = @jobhistory_max_rows_per_job
+update dbo.keel_agent_properties set jobhistory_max_rows = @jobhistory_max_rows, jobhistory_max_rows_per_job = @jobhistory_max_rows_per_job,
+    use_databasemail = isnull(@use_databasemail, use_databasemail), databasemail_profile = isnull(@databasemail_profile, databasemail_profile)
 return 0
 GO
 create or alter procedure dbo.sp_get_sqlagent_properties
@@ -262,7 +263,7 @@ select 1 as auto_start, convert(sysname, null) as msx_server_name, 1 as sqlagent
     0 as regular_connections, convert(sysname, null) as host_login_name, convert(varbinary(512), null) as host_login_password,
     30 as login_timeout, 10 as idle_cpu_percent, 600 as idle_cpu_duration, 0 as oem_errorlog, convert(int, null) as sysadmin_only,
     convert(nvarchar(64), null) as email_profile, 0 as email_save_in_sent_folder, 0 as cpu_poller_enabled,
-    0 as alert_replace_runtime_tokens
+    0 as alert_replace_runtime_tokens, convert(int, use_databasemail) as use_databasemail, databasemail_profile
 from dbo.keel_agent_properties
 GO
 grant execute on dbo.sp_start_job to SQLAgentUserRole;

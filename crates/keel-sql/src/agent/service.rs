@@ -83,9 +83,12 @@ impl Service {
             self.read()?;
         }
         for event in &news.events {
-            if let Some(start) =
-                self.alerts.answer(&mut self.clerk, event, self.office.engine().now_local())?
-            {
+            if let Some(start) = self.alerts.answer(
+                &mut self.clerk,
+                event,
+                self.office.engine().now_local(),
+                &self.office.engine().options().server_name,
+            )? {
                 // It runs already: the alert has been counted.
                 let _ = self.office.board().start(start);
             }

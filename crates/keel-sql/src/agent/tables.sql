@@ -256,6 +256,9 @@ begin
     insert dbo.keel_agent_properties values (1000, 100);
 end
 GO
+if col_length('dbo.keel_agent_properties', 'use_databasemail') is null
+    alter table dbo.keel_agent_properties add use_databasemail bit not null default 0, databasemail_profile sysname null;
+GO
 if database_principal_id('SQLAgentUserRole') is null create role SQLAgentUserRole
 GO
 if database_principal_id('SQLAgentReaderRole') is null

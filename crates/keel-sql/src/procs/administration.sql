@@ -74,18 +74,6 @@ as
 raiserror(15281, 16, 1, 'sys.sp_OACreate', 'Ole Automation Procedures', 'Ole Automation Procedures', 'Ole Automation Procedures', 'Ole Automation Procedures')
 return 1
 GO
-create procedure sys.sp_send_dbmail @profile_name sysname = null, @recipients varchar(max) = null,
-    @copy_recipients varchar(max) = null, @blind_copy_recipients varchar(max) = null, @subject nvarchar(255) = null,
-    @body nvarchar(max) = null, @body_format varchar(20) = null, @importance varchar(6) = 'NORMAL',
-    @sensitivity varchar(12) = 'NORMAL', @file_attachments nvarchar(max) = null, @query nvarchar(max) = null,
-    @execute_query_database sysname = null, @attach_query_result_as_file bit = 0, @query_attachment_filename nvarchar(260) = null,
-    @query_result_header bit = 1, @query_result_width int = 256, @query_result_separator varchar(1) = ' ',
-    @exclude_query_output bit = 0, @append_query_error bit = 0, @query_no_truncate bit = 0, @query_result_no_padding bit = 0,
-    @mailitem_id int = null output, @from_address varchar(max) = null, @reply_to varchar(max) = null
-as
-raiserror(15281, 16, 1, 'dbo.sp_send_dbmail', 'Database Mail XPs', 'Database Mail XPs', 'Database Mail XPs', 'Database Mail XPs')
-return 1
-GO
 create procedure sys.sp_cycle_errorlog
 as
 dbcc errorlog

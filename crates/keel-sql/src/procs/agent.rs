@@ -10,7 +10,7 @@ use keel_types::cast;
 use keel_types::{SqlError, SqlType, Value};
 
 /// `xp_sqlagent_notify @op_type, @job_id, @schedule_id, @alert_id, @action_type, @step_name`: a job (J) is to start (S) or to be
-/// cancelled (C), is about to be deleted (D), or what is kept of jobs, schedules (S) or alerts (A) has changed. For the procedures of
+/// cancelled (C), is about to be deleted (D), what is kept of jobs, schedules (S) or alerts (A) has changed, or mail (M) is to be sent. For the procedures of
 /// `msdb`, which have asked who it is, and for administrators; 229 for others. 22022 when there is no agent or the job is not in a state for it.
 pub(super) fn xp_sqlagent_notify(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     if !is_calling(runner.info) && !runner.info.unrestricted.get() {
@@ -38,6 +38,10 @@ pub(super) fn xp_sqlagent_notify(runner: &mut Runner<'_>, args: &[Argument]) -> 
             board.start(Start { job, step, source: Source::User(login.clone()) }).err()
         }
         (Some("J"), Some("C"), Some(job)) => board.stop(job, &format!("User {login}")).err(),
+        (Some("M"), ..) => {
+            board.note_mail();
+            None
+        }
         (_, action, job) => {
             if let (Some("D"), Some(job), Some("J")) = (action, job, what.as_deref()) {
                 // One that does not run has nothing to stop.

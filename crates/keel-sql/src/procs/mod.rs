@@ -164,6 +164,7 @@ pub static ALL: &[Procedure] = &[
     p("xp_create_subdir", host::xp_create_subdir),
     p("xp_delete_file", backups::xp_delete_file),
     p("xp_sqlagent_notify", agent::xp_sqlagent_notify),
+    p("sp_keel_mail_query", crate::agent::mail_query::sp_keel_mail_query),
     p("xp_instance_regwrite", host::xp_regwrite),
     p("xp_regwrite", host::xp_regwrite),
     p("sp_enumerrorlogs", host::sp_enumerrorlogs),

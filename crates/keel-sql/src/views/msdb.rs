@@ -39,7 +39,6 @@ const N512: SqlType = SqlType::NVarChar(Length::Limited(512));
 const C1: SqlType = SqlType::Char(1);
 const LSN: SqlType = SqlType::Numeric { precision: 25, scale: 0 };
 const SIZE: SqlType = SqlType::Numeric { precision: 20, scale: 0 };
-const STAMP: SqlType = SqlType::DateTime;
 
 fn nothing(_: &ViewContext<'_>) -> Vec<Vec<Value>> {
     Vec::new()
@@ -110,21 +109,6 @@ pub(super) static TABLES: &[SystemView] = &[
     none("restorefilegroup", &[("restore_history_id", INT), ("filegroup_name", N128)]),
     none("suspect_pages", &[
         ("database_id", INT), ("file_id", INT), ("page_id", BIG), ("event_type", INT), ("error_count", INT), ("last_update_date", DATE),
-    ]),
-    // ---- mail ----
-    none("sysmail_profile", &[
-        ("profile_id", INT), ("name", NAME), ("description", N256), ("last_mod_datetime", STAMP), ("last_mod_user", NAME),
-    ]),
-    none("sysmail_account", &[
-        ("account_id", INT), ("name", NAME), ("description", N256), ("email_address", N128), ("display_name", N128),
-        ("replyto_address", N128), ("last_mod_datetime", STAMP), ("last_mod_user", NAME),
-    ]),
-    none("sysmail_profileaccount", &[
-        ("profile_id", INT), ("account_id", INT), ("sequence_number", INT), ("last_mod_datetime", STAMP), ("last_mod_user", NAME),
-    ]),
-    none("sysmail_event_log", &[
-        ("log_id", INT), ("event_type", SqlType::VarChar(Length::Limited(11))), ("log_date", STAMP), ("description", TEXT),
-        ("process_id", INT), ("mailitem_id", INT), ("account_id", INT), ("last_mod_date", STAMP), ("last_mod_user", NAME),
     ]),
     // ---- data-tier applications ----
     none("sysdac_instances", &[
