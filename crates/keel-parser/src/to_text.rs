@@ -625,7 +625,8 @@ fn date_part(e: &Expr) -> Option<String> {
 fn number_text(literal: &Literal) -> String {
     match literal {
         Literal::Int(n) => n.to_string(),
-        Literal::Numeric { mantissa, scale: 0, .. } => mantissa.to_string(),
+        // What is no int is a decimal, also without a fraction.
+        Literal::Numeric { mantissa, scale: 0, .. } => format!("{mantissa}."),
         Literal::Numeric { mantissa, scale, .. } => {
             let scale = usize::from(*scale);
             let digits = format!("{:0>width$}", mantissa.unsigned_abs(), width = scale + 1);

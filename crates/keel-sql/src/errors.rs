@@ -134,6 +134,8 @@ errors! {
     /// A user with a password elsewhere.
     user_with_password() = 33233, 16, 1, "You can only create a user with a password in a contained database.";
     /// DROP SCHEMA of one that every database has.
+    cannot_alter_user(name) = 15150, 16, 1, "Cannot alter the user '{name}'.";
+    /// DROP SCHEMA of one that every database has.
     cannot_drop_schema(name) = 15150, 16, 1, "Cannot drop the schema '{name}'.";
     /// DROP of the wrong kind.
     wrong_drop_kind(statement, name, other, proper) = 3705, 16, 1, "Cannot use {statement} with '{name}' because '{name}' is a {other}. Use {proper}.";

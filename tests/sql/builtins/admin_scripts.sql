@@ -80,7 +80,6 @@ go
 exec xp_cmdshell 'dir'
 declare @object int
 exec sp_OACreate 'Scripting.FileSystemObject', @object out
-exec msdb.dbo.sp_send_dbmail @recipients = 'joe@example.com', @subject = 'hello'
 go
 exec xp_instance_regwrite N'HKEY_LOCAL_MACHINE', N'Software\Microsoft\MSSQLServer\MSSQLServer', N'NumErrorLogs', REG_DWORD, 12
 exec sp_cycle_errorlog

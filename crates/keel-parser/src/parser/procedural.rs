@@ -479,6 +479,24 @@ impl Parser<'_> {
         }
     }
 
+    /// `SETUSER`, the older way: with a name EXECUTE AS USER, without one REVERT.
+    pub(super) fn set_user(&mut self) -> Result<StatementKind> {
+        self.expect_kw(Kw::SETUSER)?;
+        if !matches!(self.tok(), Tok::Str | Tok::NStr) {
+            return Ok(StatementKind::Revert(None));
+        }
+        let name = Some(self.simple_value()?);
+        if self.eat_kw(Kw::WITH) {
+            self.expect_word("NORESET")?;
+        }
+        Ok(StatementKind::ExecuteAs(ExecuteAs {
+            principal: Principal::User,
+            name,
+            no_revert: false,
+            cookie: None,
+        }))
+    }
+
     fn execute_as(&mut self) -> Result<ExecuteAs> {
         let principal = self.principal()?;
         let name = if self.eat(Tok::Eq) { Some(self.simple_value()?) } else { None };

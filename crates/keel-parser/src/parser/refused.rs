@@ -16,7 +16,6 @@ const FIRST_WORDS: &[(&str, &[&str])] = &[
     ("ADD", &["COUNTER", "SIGNATURE"]),
     ("ADD", &["SENSITIVITY", "CLASSIFICATION"]),
     ("READTEXT", &[]),
-    ("SETUSER", &[]),
     ("UPDATETEXT", &[]),
     ("WRITETEXT", &[]),
 ];

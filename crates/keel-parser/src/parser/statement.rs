@@ -73,7 +73,8 @@ impl Parser<'_> {
             Kw::BACKUP => self.backup(),
             Kw::RESTORE => self.restore(),
             Kw::END => self.conversation()?.ok_or_else(|| self.unexpected()),
-            Kw::ADD | Kw::READTEXT | Kw::SETUSER | Kw::UPDATETEXT | Kw::WRITETEXT => {
+            Kw::SETUSER => self.set_user(),
+            Kw::ADD | Kw::READTEXT | Kw::UPDATETEXT | Kw::WRITETEXT => {
                 self.refused()?.ok_or_else(|| self.unexpected())
             }
             _ => self.short_statement(kw),

@@ -422,6 +422,15 @@ impl<'a> Binder<'a> {
         self.read(slot)
     }
 
+    /// An expression as it is assigned: a bare NULL of a derived table has the type of what it is assigned to.
+    #[must_use]
+    pub fn to_assign(&self, e: Expr) -> Expr {
+        match e.as_slot() {
+            Some(slot) if self.bare_nulls.contains(&slot) => self.read_to_assign(slot),
+            _ => e,
+        }
+    }
+
     /// A slot of the given type.
     pub fn typed_slot(&mut self, name: &str, ty: SqlType, nullable: bool) -> Slot {
         let collation = self.collation();

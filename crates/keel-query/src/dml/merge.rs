@@ -336,6 +336,7 @@ fn bind_insert(
         let mut cx = ExprCx::new(scope, Clause::Other);
         cx.default = Some(target.default_of(binder, *column)?);
         let bound = binder.value(e, &mut cx)?;
+        let bound = binder.to_assign(bound);
         bound.add_slots(need);
         exprs.push(bound);
     }

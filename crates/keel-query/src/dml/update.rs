@@ -266,7 +266,7 @@ fn bind_set(
         };
         e = binder.binary_values(arith_op(op)?, left, e)?;
     }
-    Ok(BoundSet { column: position, variable: info, value: e })
+    Ok(BoundSet { column: position, variable: info, value: binder.to_assign(e) })
 }
 
 /// `column.modify(…)` of a column without qualifier, which is the target's.

@@ -148,7 +148,8 @@ impl Board {
     pub fn attach(&self, attached: bool) {
         let mut state = self.state.lock();
         state.attached = attached;
-        state.stopping = false;
+        // One that ends does not call the others back.
+        state.stopping &= !attached;
     }
 
     /// Whether there is an agent that would do what is asked for.

@@ -487,10 +487,12 @@ impl Runner<'_> {
         if let Some(at) = table.indexes.iter().position(|i| i.constraint_id != 0 && fold(&i.name) == name) {
             let index = &table.indexes[at];
             let entry = self.entry_of(table.database)?;
-            let key: Vec<i32> = index.key.iter().map(|k| k.column_id).collect();
+            // Another key over the same columns does as well.
+            let mut without = table.clone();
+            without.indexes.remove(at);
             for (other, fk) in self.info.picture(&entry).referencing(table.object_id) {
-                if fk.referenced_columns.iter().all(|c| key.contains(c))
-                    && key.len() == fk.referenced_columns.len()
+                if index.is_key_over(&fk.referenced_columns)
+                    && without.candidate_key(&fk.referenced_columns).is_none()
                 {
                     let text = format!(
                         "The constraint '{}' is being referenced by table '{}', foreign key constraint '{}'.",

@@ -1,9 +1,9 @@
 //! Users, roles, GRANT, DENY, REVOKE, EXECUTE AS.
 
 use crate::catalog::{
-    CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, GROUP_PERMISSIONS,
-    KEY_PERMISSIONS, Named, PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
-    XML_COLLECTION_PERMISSIONS, fold, object_class,
+    CatalogKey, CatalogObject, CatalogOp, DBO_USER, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, GROUP_PERMISSIONS,
+    GUEST_USER, KEY_PERMISSIONS, Named, PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS,
+    SecurableRef, XML_COLLECTION_PERMISSIONS, fold, object_class,
 };
 use crate::engine::{DatabaseEntry, LoginRecord};
 use crate::errors;
@@ -98,7 +98,11 @@ impl Runner<'_> {
         let entry = self.info.current_database();
         let found = self.info.picture(&entry).principal_named(&a.name.text).filter(PrincipalDef::is_user);
         let own = |user: &PrincipalDef| self.changes_own_password(&entry, user, &a.options);
-        let found = found.filter(|p| !p.is_fixed() && (self.may_here("ALTER ANY USER") || own(p)));
+        if found.as_ref().is_some_and(|p| p.principal_id == DBO_USER) {
+            return Err(errors::cannot_alter_user(&a.name.text));
+        }
+        let found = found.filter(|p| !p.is_fixed() || p.principal_id == GUEST_USER);
+        let found = found.filter(|p| self.may_here("ALTER ANY USER") || own(p));
         let mut user = found.ok_or_else(|| errors::cannot_alter_principal("alter", "user", &a.name))?;
         self.set_password(&mut user, &a.options)?;
         for option in a.options.iter().filter(|o| o.name == "LOGIN") {

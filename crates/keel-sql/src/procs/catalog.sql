@@ -92,7 +92,7 @@ create procedure sys.sp_columns_100 @table_name nvarchar(384) = null, @table_own
     @fUsePattern bit = 1
 as
 select convert(sysname, db_name()) as TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, COLUMN_NAME,
-    convert(smallint, case when @ODBCVer >= 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE,
+    convert(smallint, case when @ODBCVer >= 3 then DATA_TYPE else case DATA_TYPE when 91 then 9 when 93 then 11 when -154 then -154 when -155 then -155 else DATA_TYPE_2 end end) as DATA_TYPE,
     TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
     CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, convert(smallint, 0) as SS_IS_SPARSE,
     convert(smallint, 0) as SS_IS_COLUMN_SET, SS_IS_COMPUTED, SS_IS_IDENTITY,
@@ -364,7 +364,13 @@ order by 2, 12, 11, 3 desc, 20
 GO
 create procedure sys.sp_datatype_info_100 @data_type int = 0, @ODBCVer tinyint = 2
 as
-exec sys.sp_datatype_info @data_type, @ODBCVer
+select TYPE_NAME, convert(smallint, case when @ODBCVer >= 3 then DATA_TYPE else case DATA_TYPE when 91 then 9 when 93 then 11 when -154 then -154 when -155 then -155 else DATA_TYPE_2 end end) as DATA_TYPE, [PRECISION],
+    LITERAL_PREFIX, LITERAL_SUFFIX, CREATE_PARAMS, NULLABLE, CASE_SENSITIVE, SEARCHABLE, UNSIGNED_ATTRIBUTE, MONEY,
+    AUTO_INCREMENT, LOCAL_TYPE_NAME, MINIMUM_SCALE, MAXIMUM_SCALE, SQL_DATA_TYPE, SQL_DATETIME_SUB, NUM_PREC_RADIX,
+    INTERVAL_PRECISION, USERTYPE
+from sys.spt_datatype_info_view
+where @data_type = 0 or @data_type = case when @ODBCVer >= 3 then DATA_TYPE else case DATA_TYPE when 91 then 9 when 93 then 11 when -154 then -154 when -155 then -155 else DATA_TYPE_2 end end
+order by 2, 12, 11, 3 desc, 20
 GO
 create procedure sys.sp_server_info @attribute_id int = null
 as

@@ -79,14 +79,18 @@ pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     ok()
 }
 
-/// What a name without `@objtype` is of: what is no object may be a column, or a type.
+/// What a name without `@objtype` is of: what is no object may be a column, an index, or a type.
 fn kind_of(runner: &Runner<'_>, name: &str) -> &'static str {
     let is_column =
         |(t, part): (Arc<TableDef>, String)| t.columns.iter().any(|c| crate::views::same(&c.name, &part));
+    let is_index =
+        |(t, part): (Arc<TableDef>, String)| t.indexes.iter().any(|i| crate::views::same(&i.name, &part));
     if find_named(runner.info, name).is_some() {
         "OBJECT"
     } else if owner_of_part(runner, name).is_ok_and(is_column) {
         "COLUMN"
+    } else if owner_of_part(runner, name).is_ok_and(is_index) {
+        "INDEX"
     } else if type_named(runner, name).is_some() {
         "USERDATATYPE"
     } else {

@@ -387,7 +387,7 @@ impl Runner<'_> {
         let scope_identity = info.scope_identity.replace(None);
         let identity_insert = info.identity_insert.get();
         let in_proc = std::mem::replace(&mut self.in_proc, true);
-        // The text of a remote call is at the level of a batch: who it becomes the session stays.
+        // The text of a remote call is at the level of a batch: who it becomes, and where it goes, the session stays.
         let of_the_client =
             in_proc && program.identity.kind == ProgramKind::Dynamic && info.modules.borrow().is_empty();
         let database = info.current_database();
@@ -404,7 +404,9 @@ impl Runner<'_> {
         security.into_iter().for_each(|level| info.leave_security_level(level));
         info.leave_program(program, &entered);
         info.modules.borrow_mut().pop();
-        self.return_to(database, program.identity.kind);
+        if !of_the_client {
+            self.return_to(database, program.identity.kind);
+        }
         self.in_proc = in_proc;
         self.hand_over_cursors(program, frame);
         self.leave_level(frame);

@@ -302,7 +302,8 @@ fn database_principal(p: PrincipalDef, made: i64, owner: &[u8]) -> Vec<Value> {
         (false, None) => ("S", "SQL_USER"),
     };
     let schema = match id {
-        GUEST_USER => text("guest"),
+        // Until somebody says otherwise.
+        GUEST_USER if p.default_schema == "dbo" => text("guest"),
         _ if p.role || (p.is_fixed() && id != 1) => NULL,
         _ => text(p.default_schema.as_str()),
     };

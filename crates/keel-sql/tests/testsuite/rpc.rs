@@ -106,6 +106,20 @@ fn what_cannot_be_prepared_is_told_before_a_statement_ends() {
 }
 
 #[test]
+fn where_the_text_of_a_call_goes_the_session_stays() {
+    let engine = server();
+    let mut s = connect(&engine);
+    batch(&mut s, "create database shop");
+    rpc(&mut s, RpcProcedure::Id(10), vec![text("use shop")]);
+    let here = "select db_name() as here";
+    assert_eq!(batch(&mut s, here), "here\n----\nshop\n(1 row)\n");
+    // Inside of a batch it comes back.
+    let inside = "exec ('use tempdb'); exec sp_executesql N'use tempdb'; select db_name() as here";
+    assert!(batch(&mut s, inside).ends_with("here\n----\nshop\n(1 row)\n"));
+    assert!(rpc(&mut s, RpcProcedure::Id(10), vec![text(inside)]).ends_with("here\n----\nshop\n(1 row)\n"));
+}
+
+#[test]
 fn whom_the_text_of_a_call_becomes_the_session_stays() {
     let engine = server();
     let mut s = connect(&engine);
