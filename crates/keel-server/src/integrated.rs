@@ -26,6 +26,9 @@ pub struct Kerberos {
     domains: Vec<(String, String)>,
 }
 
+/// Sends a client a token and gives what it answers.
+pub type Ask<'a, E> = dyn FnMut(&[u8]) -> Result<Vec<u8>, E> + 'a;
+
 /// A client that has proved who it is.
 pub struct Proven {
     /// `DOMAIN\user`
@@ -59,7 +62,7 @@ impl Kerberos {
         &self,
         first: &[u8],
         (log, peer): (&ErrorLog, IpAddr),
-        ask: &mut dyn FnMut(&[u8]) -> Result<Vec<u8>, E>,
+        ask: &mut Ask<'_, E>,
     ) -> Result<Result<Proven, SqlError>, E> {
         let mut client = match self.acceptor.begin() {
             Ok(client) => client,

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use keel_sql::events::actor::Attempt;
 use keel_sql::hadr::ContainedGroup;
 use keel_sql::{PasswordHasher, Secret, SessionOptions};
 use keel_tds::features;
@@ -21,7 +22,7 @@ use keel_types::SqlError;
 
 use crate::backend::SqlSession;
 use crate::credentials::{Credentials, Reason, Who};
-use crate::integrated::Proven;
+use crate::integrated::{Ask, Proven};
 use crate::link::Link;
 use crate::listener::Place;
 use crate::recovery::{self, Known};
@@ -302,7 +303,7 @@ fn prove(
     shared: &Shared,
     login: &Login,
     peer: SocketAddr,
-    ask: &mut dyn FnMut(&[u8]) -> Result<Vec<u8>, Refused>,
+    ask: &mut Ask<'_, Refused>,
 ) -> Result<Result<Option<Proven>, SqlError>, Refused> {
     if !login.flags2.contains(OptionFlags2::INTEGRATED_SECURITY) && login.sspi.is_empty() {
         return Ok(Ok(None));
@@ -310,6 +311,11 @@ fn prove(
     match &shared.kerberos {
         Some(kerberos) => {
             let proven = kerberos.prove(&login.sspi, (&shared.log, peer.ip()), ask)?;
+            if let Err(e) = &proven {
+                let text = format!("{} [CLIENT: {}]", e.message, peer.ip());
+                let client = (login.app_name.as_str(), login.host_name.as_str());
+                shared.backend.login_failed(&Attempt { name: "", client, state: e.state, text: &text });
+            }
             Ok(proven.map(Some))
         }
         None => Ok(Err(credentials(shared, login, &login.user_name, peer, None).failed(&Reason::Integrated))),

@@ -207,7 +207,7 @@ impl Run {
                 (_, _, true) => Status::Retry,
                 _ => Status::Failed,
             };
-            self.log(clerk, step.id, &outcome, status, at, retry, 0)?;
+            self.log(clerk, step.id, &outcome, status, at, retry)?;
             outcome.keep_output(clerk, step, id)?;
             if !again {
                 return Ok(status);
@@ -229,7 +229,6 @@ impl Run {
         status: Status,
         at: i64,
         retries: i32,
-        mailed: i32,
     ) -> Result<()> {
         let (date, time) = numbers(at);
         let seconds = (self.office.engine().now_local() - at) / TICKS_PER_SECOND;
@@ -238,12 +237,13 @@ impl Run {
         clerk.run(&format!(
             "exec dbo.sp_sqlagent_log_jobhistory @job_id = {}, @step_id = {step}, @sql_message_id = {}, @sql_severity = {},
                 @message = {}, @run_status = {}, @run_date = {date}, @run_time = {time}, @run_duration = {duration},
-                @retries_attempted = {retries}, @operator_id_emailed = {mailed}, @session_id = {}",
+                @retries_attempted = {retries}, @operator_id_emailed = {}, @session_id = {}",
             guid(self.start.job),
             outcome.number,
             outcome.severity,
             quoted(&message),
             status as i32,
+            outcome.mailed,
             self.session
         ))
     }
@@ -291,7 +291,6 @@ impl Run {
     }
 
     fn end(&self, clerk: &mut Clerk, job: &Job, began: i64, status: Status, message: &str) -> Result<()> {
-        let outcome = Outcome { message: message.to_owned(), ..Outcome::default() };
         let wants = |level: i64| level & if status == Status::Succeeded { 1 } else { 2 } != 0;
         let word = match status {
             Status::Succeeded => "Succeeded",
@@ -302,7 +301,9 @@ impl Run {
             true => self.mail(clerk, job, began, word, message)?,
             false => false,
         };
-        self.log(clerk, 0, &outcome, status, began, 0, if mailed { job.operator } else { 0 })?;
+        let mailed = if mailed { job.operator } else { 0 };
+        let outcome = Outcome { message: message.to_owned(), mailed, ..Outcome::default() };
+        self.log(clerk, 0, &outcome, status, began, 0)?;
         if wants(job.log_level) {
             let id = uuid_text(self.start.job);
             let text = format!(

@@ -83,6 +83,8 @@ pub(super) struct Outcome {
     pub(super) severity: u8,
     /// Rows and messages as text, when somebody wants to keep them.
     pub(super) output: String,
+    /// Number of the operator who was mailed; 0 for nobody.
+    pub(super) mailed: i32,
 }
 
 impl Outcome {
@@ -284,7 +286,14 @@ impl Heard {
             message.truncate(at);
         }
         message.truncate(message.trim_end().len());
-        Outcome { succeeded, message: format!("{message}  {end}"), number, severity, output: self.output }
+        Outcome {
+            succeeded,
+            message: format!("{message}  {end}"),
+            number,
+            severity,
+            output: self.output,
+            mailed: 0,
+        }
     }
 }
 
