@@ -380,7 +380,7 @@ fn authenticate(
     }
     let (name, sid, sysadmin, user, default_database) = match who {
         Who::Login(record) => (record.name, record.sid, record.sysadmin, None, record.default_database),
-        Who::User(user) => (user.name, Vec::new(), false, Some(user.user), login.database.clone()),
+        Who::User(user) => (user.name, user.sid, false, Some(user.user), login.database.clone()),
     };
     let options = SessionOptions {
         login: name,

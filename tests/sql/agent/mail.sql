@@ -29,7 +29,7 @@ exec sysmail_help_account_sp
 exec sysmail_help_account_sp @account_name = N'third'
 exec sysmail_help_account_sp @account_id = 77
 exec sysmail_help_account_sp @account_id = 1, @account_name = N'second'
-select name, credential_identity from sys.credentials
+select left(name, 13) as name, credential_identity from sys.credentials
 GO
 -- Profiles
 exec sysmail_add_profile_sp @profile_name = N'both', @description = N'one after the other'

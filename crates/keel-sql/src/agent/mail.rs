@@ -7,6 +7,7 @@
 
 use super::Office;
 use super::clerk::{Clerk, int, number, quoted, text};
+use crate::views::same;
 use keel_types::Value;
 use keel_types::error::Result;
 use std::fmt::Write as _;
@@ -69,6 +70,14 @@ pub struct Account {
     pub login: Option<(String, String)>,
     /// What the server has for it.
     pub timeout: Duration,
+    /// The password is another instance's: a contained group came here without it.
+    pub locked: bool,
+}
+
+impl Account {
+    fn user(&self) -> &str {
+        self.login.as_ref().map_or("", |(user, _)| user)
+    }
 }
 
 /// Takes mail to servers.
@@ -137,7 +146,11 @@ impl Postman {
         let accounts = self.accounts(profile)?;
         let mut told = String::new();
         for account in &accounts {
-            match carrier.carry(&letter, account) {
+            let carried = match account.locked {
+                true => Err(format!("The password of user '{}' is not on this instance", account.user())),
+                false => carrier.carry(&letter, account),
+            };
+            match carried {
                 Ok(()) => {
                     let _ = write!(
                         told,
@@ -230,7 +243,7 @@ impl Postman {
     fn accounts(&mut self, profile: i32) -> Result<Vec<Account>> {
         let rows = self.clerk.rows(&format!(
             "select a.account_id, a.email_address, a.display_name, a.replyto_address, s.servername, s.port, s.enable_ssl, s.username,
-                s.credential_id, s.timeout
+                s.credential_name, s.timeout
             from dbo.sysmail_profileaccount x join dbo.sysmail_account a on a.account_id = x.account_id
                 join dbo.sysmail_server s on s.account_id = a.account_id
             where x.profile_id = {profile} order by x.sequence_number, a.account_id"
@@ -238,7 +251,8 @@ impl Postman {
         let engine = self.office.engine();
         let credentials = engine.credentials()?;
         let account = |row: &Vec<Value>| {
-            let credential = credentials.iter().find(|c| i64::from(c.id) == number(row, 8));
+            let named = text(row, 8);
+            let credential = credentials.iter().find(|c| same(&c.name, &named));
             let password = credential.map(|c| engine.credential_secret(c)).transpose()?;
             let user = text(row, 7);
             Ok(Account {
@@ -249,6 +263,7 @@ impl Postman {
                 server: text(row, 4),
                 port: u16::try_from(number(row, 5)).unwrap_or(25),
                 tls: number(row, 6) != 0,
+                locked: !user.is_empty() && credential.is_none(),
                 login: (!user.is_empty()).then(|| (user, password.unwrap_or_default())),
                 timeout: match number(row, 9) {
                     seconds @ 1.. => Duration::from_secs(seconds.unsigned_abs()),

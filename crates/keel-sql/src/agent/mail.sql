@@ -44,6 +44,8 @@ if object_id('dbo.sysmail_server') is null
         timeout int null,
         last_mod_datetime datetime not null default getdate(),
         last_mod_user sysname not null default suser_sname(),
+        -- Numbers of credentials are each instance's own, and this table goes to others with a contained group.
+        credential_name sysname null,
         primary key (account_id, servertype));
 GO
 if object_id('dbo.sysmail_profileaccount') is null
@@ -214,14 +216,17 @@ else raiserror (14607, -1, -1, 'profile')
 return 1
 GO
 -- Keeps a password as a credential of the instance, which only the server itself reads.
-create or alter procedure dbo.sysmail_keep_password_sp @account_id int, @username nvarchar(128), @password nvarchar(128), @credential_id int output
+create or alter procedure dbo.sysmail_keep_password_sp @account_id int, @username nvarchar(128), @password nvarchar(128)
 as
-declare @name sysname = concat(N'DatabaseMail account ', @account_id), @text nvarchar(max)
+declare @name sysname, @text nvarchar(max)
+select @name = credential_name from dbo.sysmail_server where account_id = @account_id
+set @name = isnull(@name, concat(N'DatabaseMail ', newid()))
 set @text = iif(exists (select 1 from sys.credentials where name = @name), N'alter', N'create') + N' credential ' + quotename(@name)
     + N' with identity = N''' + replace(@username, N'''', N'''''') + N''', secret = N''' + replace(@password, N'''', N'''''') + N''''
 exec (@text)
 if @@error <> 0 return 1
-select @credential_id = credential_id from sys.credentials where name = @name
+update dbo.sysmail_server set credential_name = @name, credential_id = (select credential_id from sys.credentials where name = @name)
+where account_id = @account_id
 return 0
 GO
 create or alter procedure dbo.sysmail_add_account_sp
@@ -231,7 +236,7 @@ create or alter procedure dbo.sysmail_add_account_sp
     @account_id int = null output
 as
 set nocount on
-declare @failed int, @credential_id int
+declare @failed int
 exec @failed = dbo.sp_verify_agent_administrator
 if @failed <> 0 return 1
 if exists (select 1 from dbo.sysmail_account where name = @account_name)
@@ -257,20 +262,17 @@ end
 insert dbo.sysmail_account (name, description, email_address, display_name, replyto_address)
 values (@account_name, @description, @email_address, @display_name, @replyto_address)
 set @account_id = scope_identity()
-if @username is not null
-begin
-    set @password = isnull(@password, N'')
-    exec @failed = dbo.sysmail_keep_password_sp @account_id, @username, @password, @credential_id output
-    if @failed <> 0
-    begin
-        delete dbo.sysmail_account where account_id = @account_id
-        return 1
-    end
-end
-insert dbo.sysmail_server (account_id, servertype, servername, port, username, credential_id, use_default_credentials, enable_ssl)
+insert dbo.sysmail_server (account_id, servertype, servername, port, username, use_default_credentials, enable_ssl)
 values (@account_id, @mailserver_type, isnull(@mailserver_name, convert(sysname, serverproperty('MachineName'))), @port, @username,
-    @credential_id, @use_default_credentials, @enable_ssl)
-return 0
+    @use_default_credentials, @enable_ssl)
+if @username is null return 0
+set @password = isnull(@password, N'')
+-- An error ends the call without a status.
+set @failed = 1
+exec @failed = dbo.sysmail_keep_password_sp @account_id, @username, @password
+if @failed = 0 return 0
+delete dbo.sysmail_account where account_id = @account_id
+return 1
 GO
 create or alter procedure dbo.sysmail_update_account_sp
     @account_id int = null, @account_name sysname = null, @email_address nvarchar(128) = null, @display_name nvarchar(128) = null,
@@ -279,7 +281,7 @@ create or alter procedure dbo.sysmail_update_account_sp
     @use_default_credentials bit = null, @enable_ssl bit = null, @timeout int = null, @no_credential_change bit = null
 as
 set nocount on
-declare @failed int, @credential_id int, @found sysname
+declare @failed int, @found sysname
 exec @failed = dbo.sp_verify_agent_administrator
 if @failed <> 0 return 1
 -- Of an account that is found by its number the name may be another one from now on.
@@ -300,8 +302,8 @@ begin
 end
 if @username is not null and isnull(@no_credential_change, 0) = 0
 begin
-    set @password = isnull(@password, N'')
-    exec @failed = dbo.sysmail_keep_password_sp @account_id, @username, @password, @credential_id output
+    select @password = isnull(@password, N''), @failed = 1
+    exec @failed = dbo.sysmail_keep_password_sp @account_id, @username, @password
     if @failed <> 0 return 1
 end
 update dbo.sysmail_account set name = isnull(@account_name, name), description = isnull(@description, description),
@@ -309,7 +311,7 @@ update dbo.sysmail_account set name = isnull(@account_name, name), description =
     replyto_address = isnull(@replyto_address, replyto_address), last_mod_datetime = getdate(), last_mod_user = suser_sname()
 where account_id = @account_id
 update dbo.sysmail_server set servername = isnull(@mailserver_name, servername), port = isnull(@port, port),
-    username = isnull(@username, username), credential_id = isnull(@credential_id, credential_id),
+    username = isnull(@username, username),
     use_default_credentials = isnull(@use_default_credentials, use_default_credentials), enable_ssl = isnull(@enable_ssl, enable_ssl),
     timeout = isnull(@timeout, timeout), last_mod_datetime = getdate(), last_mod_user = suser_sname()
 where account_id = @account_id
@@ -323,8 +325,8 @@ exec @failed = dbo.sp_verify_agent_administrator
 if @failed = 0 exec @failed = dbo.sysmail_verify_account_sp @account_id output, @account_name output
 if @failed <> 0 return 1
 select @text = N'drop credential ' + quotename(c.name)
-from dbo.sysmail_server s join sys.credentials c on c.credential_id = s.credential_id
-where s.account_id = @account_id and c.name = concat(N'DatabaseMail account ', @account_id)
+from dbo.sysmail_server s join sys.credentials c on c.name = s.credential_name
+where s.account_id = @account_id
 delete dbo.sysmail_account where account_id = @account_id
 if @text is not null exec (@text)
 return 0

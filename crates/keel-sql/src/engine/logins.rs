@@ -216,7 +216,9 @@ pub struct DatabaseUser {
     pub user: (keel_base::DatabaseId, i32),
     /// Name.
     pub name: String,
-    /// What [`super::PasswordHasher::hash`] made of the password.
+    /// Security identifier.
+    pub sid: Vec<u8>,
+    /// What [`super::PasswordHasher::hash`] made of the password; empty for an account of a domain.
     pub password_hash: Vec<u8>,
 }
 
@@ -234,7 +236,8 @@ impl Engine {
         let picture = entry.picture();
         let user = picture.principal_named(name).filter(|_| picture.settings().is_contained())?;
         let password_hash = user.password_hash.clone()?;
-        Some(DatabaseUser { user: (entry.id, user.principal_id), name: user.name, password_hash })
+        let sid = user.sid.unwrap_or_default();
+        Some(DatabaseUser { user: (entry.id, user.principal_id), name: user.name, sid, password_hash })
     }
 
     /// The user of an account of a domain, in the database that a client names. Its domain has said who it is.
@@ -245,7 +248,7 @@ impl Engine {
         let sid = windows::sid(account).filter(|_| picture.settings().is_contained())?;
         let user = picture.stored_principals().find(|p| p.sid.as_ref() == Some(&sid))?;
         let (user, name) = ((entry.id, user.principal_id), user.name.clone());
-        Some(DatabaseUser { user, name, password_hash: Vec::new() })
+        Some(DatabaseUser { user, name, sid, password_hash: Vec::new() })
     }
 
     /// All logins of the instance.
