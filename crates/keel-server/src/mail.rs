@@ -102,7 +102,9 @@ fn message(letter: &Letter, account: &Account) -> Result<Message, String> {
         }
         false => mailbox(&letter.from)?,
     };
-    let mut message = Message::builder().from(from).subject(letter.subject.replace(['\r', '\n'], " "));
+    let id = format!("<{}@{}>", uuid::Uuid::new_v4(), crate::config::host_name());
+    let mut message =
+        Message::builder().message_id(Some(id)).from(from).subject(letter.subject.replace(['\r', '\n'], " "));
     for text in addresses(&letter.recipients) {
         message = message.to(mailbox(text)?);
     }
@@ -190,6 +192,7 @@ mod tests {
         );
         assert!(!text.contains("\r\nBcc:"), "a subject makes no header: {text}");
         assert!(text.contains("jane@example.com"), "{text}");
+        assert!(text.contains("Message-ID: <"), "{text}");
         assert_eq!(sent.envelope().to().len(), 2);
     }
 

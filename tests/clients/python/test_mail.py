@@ -78,6 +78,7 @@ and a line with a dot', @importance = 'high', @reply_to = 'dba@example.com'""")
     equal(envelope.rcpt_tos, ["ann@example.com", "bob@example.com", "cc@example.com", "bcc@example.com"])
     equal(message["subject"], "Größe")
     equal(message["from"], '"Keel, the server" <keel@example.com>')
+    assert message["message-id"], "it has no Message-ID"
     equal((message["reply-to"], message["importance"], message["bcc"]), ("dba@example.com", "high", None))
     equal(message.get_content().split(), ["Ünïcode", ".", "and", "a", "line", "with", "a", "dot"])
 

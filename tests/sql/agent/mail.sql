@@ -99,10 +99,12 @@ exec sp_send_dbmail @recipients = 'ann@example.com', @subject = N'never', @exclu
 rollback
 begin transaction
 exec sp_send_dbmail @recipients = 'ann@example.com', @subject = N'later', @exclude_query_output = 1
+exec sp_send_dbmail @recipients = 'ann@example.com', @subject = N'with a program', @file_attachments = N'run.exe'
+select @@trancount
 waitfor delay '00:00:00.100'
 commit
 exec settle
-select subject, sent_status from sysmail_allitems where subject in (N'never', N'later')
+select subject, sent_status from sysmail_allitems where subject in (N'never', N'later', N'with a program')
 GO
 -- Stopped and started
 exec sysmail_stop_sp

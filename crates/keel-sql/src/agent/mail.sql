@@ -784,7 +784,9 @@ begin
         return 1
     end
 end
-begin transaction
+-- What is begun here is all that is taken back here.
+declare @outer int = @@trancount
+if @outer = 0 begin transaction else save transaction send_dbmail
 insert dbo.sysmail_mailitems (profile_id, recipients, copy_recipients, blind_copy_recipients, subject, from_address, reply_to, body,
     body_format, importance, sensitivity, file_attachments, attachment_encoding, query, execute_query_database,
     attach_query_result_as_file, query_result_header, query_result_width, query_result_separator, exclude_query_output,
@@ -804,14 +806,15 @@ begin
 end
 if @file_attachments is not null
 begin
+    set @failed = 1
     exec @failed = dbo.sysmail_attach_files_sp @mailitem_id, @file_attachments
     if @failed <> 0
     begin
-        if @@trancount > 0 rollback transaction
+        if @outer = 0 rollback transaction else if xact_state() = 1 rollback transaction send_dbmail
         return 1
     end
 end
-commit transaction
+if @outer = 0 commit transaction
 exec master.dbo.xp_sqlagent_notify N'M'
 if @exclude_query_output = 0 print concat('Mail (Id: ', @mailitem_id, ') queued.')
 return 0
