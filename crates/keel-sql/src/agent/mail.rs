@@ -117,7 +117,12 @@ impl Postman {
     /// When its tables cannot be read or written.
     pub fn turn(&mut self, carrier: &dyn Carrier) -> Result<()> {
         let told = self.office.board().wait_for_mail(self.rest);
-        self.rest = if told { REST_MIN } else { (self.rest * 2).clamp(REST_MIN, REST_MAX) };
+        self.rest = match self.rest {
+            _ if told => REST_MIN,
+            // Nobody has said anything yet.
+            Duration::ZERO => REST_MAX,
+            rest => (rest * 2).clamp(REST_MIN, REST_MAX),
+        };
         let items = self.clerk.rows(
             "select mailitem_id from dbo.sysmail_mailitems
             where (sent_status = 0 or sent_status = 3 and next_attempt <= getdate()) and exists (select 1 from dbo.keel_mail where started = 1)

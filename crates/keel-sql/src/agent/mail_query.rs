@@ -173,7 +173,7 @@ impl ResultSink for Results {
         self.end_table();
         if let Some(count) = done.count.filter(|_| told && self.layout.header) {
             self.say("");
-            self.say(&format!("({count} rows affected)"));
+            self.say(&format!("({count} row{} affected)", if count == 1 { "" } else { "s" }));
         }
     }
     fn message(&mut self, message: &keel_types::SqlError) {
