@@ -44,6 +44,10 @@ impl Kerberos {
     /// When the keys cannot be read, the library is not there, or a domain is not `NAME=REALM`.
     pub fn new(config: &Config) -> Result<Option<Kerberos>> {
         let domains = config.kerberos_domains.iter().map(|text| domain(text)).collect::<Result<Vec<_>>>()?;
+        for (n, (name, _)) in domains.iter().enumerate() {
+            let other = domains[..n].iter().any(|(other, _)| other.to_uppercase() == name.to_uppercase());
+            ensure!(!other, "two Kerberos domains are called {name}: their accounts would be each other's");
+        }
         let Some(keytab) = &config.kerberos_keytab else {
             ensure!(domains.is_empty(), "kerberos_domains need a kerberos_keytab");
             return Ok(None);
@@ -165,6 +169,14 @@ mod tests {
         for text in ["CORP", "=X", "CORP=", "A\\B=X"] {
             assert!(domain(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn two_realms_are_not_one_domain() {
+        let both = ["CORP=CORP.EXAMPLE.COM", "corp=OTHER.EXAMPLE.COM"].map(str::to_owned).to_vec();
+        let config = Config { kerberos_domains: both, ..Config::default() };
+        let e = Kerberos::new(&config).err().expect("it is refused").to_string();
+        assert!(e.contains("are called corp"), "{e}");
     }
 
     #[test]

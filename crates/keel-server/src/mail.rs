@@ -4,7 +4,6 @@
 //! be one that the system trusts, or one of an authority in the directory that BACKUP TO URL trusts, too.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use keel_sql::agent::mail::{Account, Carrier, Letter};
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
@@ -18,19 +17,19 @@ use lettre::{Address, Message, SmtpTransport, Transport as _};
 const IMPLICIT_TLS_PORT: u16 = 465;
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Smtp {
     /// What it calls itself to servers.
     host: String,
     /// Directory of certificates (PEM or DER) that are trusted besides the system's.
-    authorities: Arc<PathBuf>,
+    authorities: PathBuf,
 }
 
 impl Smtp {
     /// Trusts the certificates in this directory besides the system's.
     #[must_use]
     pub fn new(authorities: PathBuf) -> Smtp {
-        Smtp { host: crate::config::host_name(), authorities: Arc::new(authorities) }
+        Smtp { host: crate::config::host_name(), authorities }
     }
 
     fn transport(&self, account: &Account) -> Result<SmtpTransport, String> {

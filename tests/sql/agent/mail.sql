@@ -106,6 +106,22 @@ commit
 exec settle
 select subject, sent_status from sysmail_allitems where subject in (N'never', N'later', N'with a program')
 GO
+-- One that was tried too often already, as nobody could write what became of it
+update sysmail_mailitems set sent_status = 3, attempts = 3, next_attempt = getdate() where subject = N'later'
+exec sp_send_dbmail @recipients = 'ann@example.com', @subject = N'another', @exclude_query_output = 1
+exec settle
+select subject, sent_status from sysmail_allitems where subject in (N'another', N'later') order by mailitem_id
+GO
+-- The password is not here
+declare @name sysname = (select credential_name from sysmail_server where account_id = 2), @text nvarchar(max)
+set @text = N'drop credential ' + quotename(@name)
+exec (@text)
+exec sp_send_dbmail @recipients = 'ann@example.com', @subject = N'locked', @exclude_query_output = 1
+exec settle
+select top 2 event_type, description from sysmail_event_log where account_id = 2 order by log_id desc
+exec sysmail_update_account_sp @account_name = N'second', @username = N'keel', @password = N'let me in'
+select sent_status from sysmail_allitems where subject = N'locked'
+GO
 -- Stopped and started
 exec sysmail_stop_sp
 exec sysmail_help_status_sp

@@ -4,6 +4,9 @@
 //! little later and then less and less often: the transaction may not have ended. Each account of the profile is tried in its order; when
 //! none has taken the mail, it is tried again `AccountRetryDelay` seconds later, `AccountRetryAttempts` times in all. How mail gets to a
 //! server is the host's business ([`Carrier`]).
+//!
+//! Before a mail is handed over it is written that this is tried, so that nothing is sent over and over when what became of it cannot be
+//! written. Whose outcome nobody has written, as the instance died or its disk was full, is tried once more: it may come twice.
 
 use super::Office;
 use super::clerk::{Clerk, int, number, quoted, text};
@@ -17,14 +20,12 @@ use std::time::Duration;
 const REST_MAX: Duration = Duration::from_secs(60);
 /// How long after it was told something.
 const REST_MIN: Duration = Duration::from_secs(1);
-/// What a server has for a whole mail, in seconds, when its account does not say.
-const TIMEOUT: i64 = 100;
+/// What a server has for a whole mail when its account does not say.
+const TIMEOUT: Duration = Duration::from_secs(100);
 
 /// A mail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Letter {
-    /// `mailitem_id`.
-    pub item: i32,
     /// Addresses, separated by semicolons or commas.
     pub recipients: String,
     /// Likewise.
@@ -70,14 +71,6 @@ pub struct Account {
     pub login: Option<(String, String)>,
     /// What the server has for it.
     pub timeout: Duration,
-    /// The password is another instance's: a contained group came here without it.
-    pub locked: bool,
-}
-
-impl Account {
-    fn user(&self) -> &str {
-        self.login.as_ref().map_or("", |(user, _)| user)
-    }
 }
 
 /// Takes mail to servers.
@@ -98,6 +91,31 @@ struct Rules {
     attempts: i64,
     delay: i64,
     verbose: bool,
+}
+
+impl Rules {
+    /// What is written before a mail is handed over.
+    fn tries(&self, item: i32) -> String {
+        format!(
+            "update dbo.sysmail_mailitems set attempts = attempts + 1, sent_status = 3, next_attempt = dateadd(second, {}, getdate()),
+                last_mod_date = getdate(), last_mod_user = suser_sname() where mailitem_id = {item}",
+            self.delay
+        )
+    }
+
+    /// What is written of a mail that no account could send.
+    fn not_sent(&self, item: i32) -> String {
+        let Rules { attempts, delay, .. } = self;
+        let given_up =
+            format!("Mail Id {item} has exceeded the retry count. This mail item will not be sent.");
+        format!(
+            "update dbo.sysmail_mailitems set sent_status = iif(attempts < {attempts}, 3, 2),
+                next_attempt = dateadd(second, {delay}, getdate()), sent_date = iif(attempts < {attempts}, null, getdate()),
+                last_mod_date = getdate(), last_mod_user = suser_sname() where mailitem_id = {item};
+            if exists (select 1 from dbo.sysmail_mailitems where mailitem_id = {item} and sent_status = 2) {}",
+            log_entry(1, &given_up, item, None)
+        )
+    }
 }
 
 impl Postman {
@@ -146,14 +164,18 @@ impl Postman {
 
     fn send(&mut self, item: i32, carrier: &dyn Carrier) -> Result<()> {
         // It was deleted meanwhile.
-        let Some((profile, letter)) = self.letter(item)? else { return Ok(()) };
+        let Some((profile, tried, letter)) = self.letter(item)? else { return Ok(()) };
         let rules = self.rules()?;
+        if tried > rules.attempts {
+            return self.clerk.run(&rules.not_sent(item));
+        }
         let accounts = self.accounts(profile)?;
+        self.clerk.run(&rules.tries(item))?;
         let mut told = String::new();
-        for account in &accounts {
-            let carried = match account.locked {
-                true => Err(format!("The password of user '{}' is not on this instance", account.user())),
-                false => carrier.carry(&letter, account),
+        for (account, locked) in &accounts {
+            let carried = match locked {
+                Some(why) => Err(why.clone()),
+                None => carrier.carry(&letter, account),
             };
             match carried {
                 Ok(()) => {
@@ -181,28 +203,15 @@ impl Postman {
         if accounts.is_empty() {
             told += &log_entry(3, "The profile has no account.", item, None);
         }
-        told += &self.not_sent(item, &rules);
+        told += &rules.not_sent(item);
         self.clerk.run(&told)
     }
 
-    /// What is written of a mail that no account could send.
-    fn not_sent(&self, item: i32, rules: &Rules) -> String {
-        let Rules { attempts, delay, .. } = rules;
-        let given_up =
-            format!("Mail Id {item} has exceeded the retry count. This mail item will not be sent.");
-        format!(
-            "update dbo.sysmail_mailitems set attempts = attempts + 1, sent_status = iif(attempts + 1 < {attempts}, 3, 2),
-                next_attempt = dateadd(second, {delay}, getdate()), sent_date = iif(attempts + 1 < {attempts}, null, getdate()),
-                last_mod_date = getdate(), last_mod_user = suser_sname() where mailitem_id = {item};
-            if exists (select 1 from dbo.sysmail_mailitems where mailitem_id = {item} and sent_status = 2) {}",
-            log_entry(1, &given_up, item, None)
-        )
-    }
-
-    fn letter(&mut self, item: i32) -> Result<Option<(i32, Letter)>> {
+    /// A mail, with its profile and how often it was tried.
+    fn letter(&mut self, item: i32) -> Result<Option<(i32, i64, Letter)>> {
         let rows = self.clerk.rows(&format!(
             "select profile_id, recipients, copy_recipients, blind_copy_recipients, from_address, reply_to, subject, body, body_format,
-                importance, sensitivity
+                importance, sensitivity, attempts
             from dbo.sysmail_mailitems where mailitem_id = {item}"
         ))?;
         let Some(row) = rows.first() else { return Ok(None) };
@@ -214,7 +223,6 @@ impl Postman {
             _ => (text(row, 0), Vec::new()),
         };
         let letter = Letter {
-            item,
             recipients: text(row, 1),
             copy_recipients: text(row, 2),
             blind_copy_recipients: text(row, 3),
@@ -227,12 +235,12 @@ impl Postman {
             sensitivity: text(row, 10),
             attachments: attachments.iter().map(attachment).collect(),
         };
-        Ok(Some((int(row, 0), letter)))
+        Ok(Some((int(row, 0), number(row, 11), letter)))
     }
 
     fn rules(&mut self) -> Result<Rules> {
         let rows = self.clerk.rows(
-            "select paramname, convert(int, paramvalue) from dbo.sysmail_configuration
+            "select paramname, try_convert(int, paramvalue) from dbo.sysmail_configuration
             where paramname in (N'AccountRetryAttempts', N'AccountRetryDelay', N'LoggingLevel')",
         )?;
         let value = |name: &str, otherwise| {
@@ -245,7 +253,8 @@ impl Postman {
         })
     }
 
-    fn accounts(&mut self, profile: i32) -> Result<Vec<Account>> {
+    /// The accounts of a profile in their order, each with the reason why it cannot be used, if there is one.
+    fn accounts(&mut self, profile: i32) -> Result<Vec<(Account, Option<String>)>> {
         let rows = self.clerk.rows(&format!(
             "select a.account_id, a.email_address, a.display_name, a.replyto_address, s.servername, s.port, s.enable_ssl, s.username,
                 s.credential_name, s.timeout
@@ -256,11 +265,16 @@ impl Postman {
         let engine = self.office.engine();
         let credentials = engine.credentials()?;
         let account = |row: &Vec<Value>| {
-            let named = text(row, 8);
-            let credential = credentials.iter().find(|c| same(&c.name, &named));
-            let password = credential.map(|c| engine.credential_secret(c)).transpose()?;
-            let user = text(row, 7);
-            Ok(Account {
+            let (user, named) = (text(row, 7), text(row, 8));
+            // A contained group comes here without them, and the service master key may be another one by now.
+            let missing = || Err(format!("The password of user '{user}' is not on this instance"));
+            let password = match credentials.iter().find(|c| same(&c.name, &named)) {
+                _ if user.is_empty() => Ok(String::new()),
+                Some(credential) => engine.credential_secret(credential).map_err(|e| e.message.clone()),
+                None => missing(),
+            };
+            let locked = password.as_ref().err().cloned();
+            let account = Account {
                 id: int(row, 0),
                 address: text(row, 1),
                 display_name: text(row, 2),
@@ -268,15 +282,15 @@ impl Postman {
                 server: text(row, 4),
                 port: u16::try_from(number(row, 5)).unwrap_or(25),
                 tls: number(row, 6) != 0,
-                locked: !user.is_empty() && credential.is_none(),
                 login: (!user.is_empty()).then(|| (user, password.unwrap_or_default())),
                 timeout: match number(row, 9) {
                     seconds @ 1.. => Duration::from_secs(seconds.unsigned_abs()),
-                    _ => Duration::from_secs(TIMEOUT.unsigned_abs()),
+                    _ => TIMEOUT,
                 },
-            })
+            };
+            (account, locked)
         };
-        rows.iter().map(account).collect()
+        Ok(rows.iter().map(account).collect())
     }
 }
 

@@ -6,12 +6,14 @@ use crate::convert;
 use crate::errors;
 use crate::procs::{Outcome, number, string};
 use crate::run::{Argument, Returned, Runner};
-use crate::session::SessionOptions;
+use crate::session::{CancelHandle, SessionOptions};
 use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
+use keel_store::lock::Cancel;
 use keel_types::{Length, SqlType, Value};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-/// Characters of results that are kept.
+/// Bytes of results that are kept.
 const TEXT_MAX: usize = 32 << 20;
 /// Characters of a value that are shown unless nothing is to be cut.
 const VALUE_MAX: usize = 256;
@@ -65,10 +67,15 @@ pub(crate) fn sp_keel_mail_query(runner: &mut Runner<'_>, args: &[Argument]) -> 
         context: runner.info.context().cloned(),
         ..options(&office, "DatabaseMail - Query", &database)
     });
-    let mut results = Results { layout, ..Results::default() };
+    let mut results = Results::new(layout);
     match session {
         Ok(mut session) => {
-            session.execute_batch(&string(args, "query", 0).unwrap_or_default(), &mut results);
+            let asked = &runner.info.shared.cancel;
+            let ends = Arc::new(Ends(session.cancel_handle()));
+            if asked.sleep_on(Some(ends)) {
+                session.execute_batch(&string(args, "query", 0).unwrap_or_default(), &mut results);
+            }
+            asked.sleep_on(None);
         }
         // Said as an error of the query is: it may be wanted in the mail.
         Err(e) => results.message(&e),
@@ -81,13 +88,15 @@ pub(crate) fn sp_keel_mail_query(runner: &mut Runner<'_>, args: &[Argument]) -> 
     Ok(returned)
 }
 
-impl Default for Layout {
-    fn default() -> Layout {
-        Layout { header: true, width: VALUE_MAX, separator: " ".to_owned(), whole: false, unpadded: false }
+/// Ends the query's session when whoever sends the mail is to stop.
+struct Ends(CancelHandle);
+
+impl Cancel for Ends {
+    fn wake_cancelled(&self) {
+        self.0.end();
     }
 }
 
-#[derive(Default)]
 struct Results {
     layout: Layout,
     text: String,
@@ -96,10 +105,16 @@ struct Results {
     names: Vec<String>,
     types: Vec<SqlType>,
     rows: Vec<Vec<String>>,
+    /// Bytes in them.
     held: usize,
 }
 
 impl Results {
+    fn new(layout: Layout) -> Results {
+        let (names, types, rows) = (Vec::new(), Vec::new(), Vec::new());
+        Results { layout, text: String::new(), failed: false, names, types, rows, held: 0 }
+    }
+
     /// Writes the table that is under way.
     fn end_table(&mut self) {
         let (names, rows) = (std::mem::take(&mut self.names), std::mem::take(&mut self.rows));

@@ -28,6 +28,7 @@ mod index_build;
 mod indexed_views;
 mod keys;
 mod logins;
+mod mail;
 mod notify;
 mod plans;
 mod query_store;
