@@ -7,6 +7,7 @@ use std::ptr;
 
 use crate::error::{Error, Result};
 use crate::library::{Buffer, Credential, KeyValue, KeyValues, Library, Name, Owned, Security, Status};
+use crate::logon::{self, Logon};
 
 /// `GSS_C_ACCEPT`
 const ACCEPT: i32 = 2;
@@ -92,6 +93,8 @@ pub struct Accepted {
     pub client: String,
     /// The principal that it called the server by, `MSSQLSvc/host:port@REALM`.
     pub service: String,
+    /// What its domain says of it, if that is one that says something.
+    pub logon: Option<Logon>,
 }
 
 impl Acceptance {
@@ -127,8 +130,9 @@ impl Acceptance {
         if status.goes_on() {
             return Ok(Step::Continue(token));
         }
+        let logon = client.attribute(logon::ATTRIBUTE)?.map(|bytes| Logon::decode(&bytes)).transpose()?;
         let (client, service) = (client.display()?.unwrap_or_default(), self.service()?);
-        Ok(Step::Done(Accepted { token, client, service }))
+        Ok(Step::Done(Accepted { token, client, service, logon }))
     }
 
     /// Who the client called.

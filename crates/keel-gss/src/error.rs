@@ -21,6 +21,9 @@ pub enum Error {
     /// A path that cannot be told to the library: it holds a zero byte.
     #[error("{0:?} cannot be the name of a file with keys")]
     BadPath(PathBuf),
+    /// What a ticket says of its account's groups is not what a domain writes, or nobody has signed it.
+    #[error("What the ticket says about the account and its groups cannot be read or is not signed")]
+    BadLogon,
     /// The library said no.
     #[error("{text}")]
     Failed {
@@ -37,7 +40,7 @@ impl Error {
     pub fn code(&self) -> u32 {
         match self {
             Error::Failed { code, .. } => *code,
-            Error::Unavailable { .. } | Error::BadPath(_) => 0,
+            Error::Unavailable { .. } | Error::BadPath(_) | Error::BadLogon => 0,
         }
     }
 }

@@ -6,7 +6,7 @@
 //! same.
 //!
 //! Two things are done with it (RFC 2743, 2744): an [`Acceptor`] has the keys of a service and finds out who a client is
-//! ([`Acceptance`]); an [`Initiator`] has the tickets of whoever runs the program and proves it to a server. Both give and take opaque
+//! ([`Acceptance`]) and, where its domain says so, in which groups ([`Logon`]); an [`Initiator`] has the tickets of whoever runs the program and proves it to a server. Both give and take opaque
 //! tokens; who carries them is the caller's business. Nothing is signed or encrypted with the context that comes of it: connections
 //! have TLS for that.
 
@@ -14,7 +14,9 @@ mod accept;
 mod error;
 mod initiate;
 mod library;
+mod logon;
 
 pub use accept::{Acceptance, Accepted, Acceptor, Step};
 pub use error::{Error, Result};
 pub use initiate::Initiator;
+pub use logon::Logon;

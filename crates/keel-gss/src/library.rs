@@ -30,6 +30,11 @@ impl Status {
         self.major & 0x00FF_0000 == 13 << 16
     }
 
+    /// `GSS_S_UNAVAILABLE`
+    pub fn is_unavailable(self) -> bool {
+        self.major & 0x00FF_0000 == 16 << 16
+    }
+
     /// `GSS_S_CONTINUE_NEEDED`
     pub fn goes_on(self) -> bool {
         self.major & 1 != 0
@@ -153,6 +158,16 @@ pub(crate) struct Library {
     pub import_name: unsafe extern "C" fn(Minor, *const Buffer, *const Oid, *mut Handle) -> u32,
     pub display_name: unsafe extern "C" fn(Minor, Handle, *mut Buffer, *mut *mut Oid) -> u32,
     pub display_status: unsafe extern "C" fn(Minor, u32, c_int, *const Oid, *mut u32, *mut Buffer) -> u32,
+    get_name_attribute: unsafe extern "C" fn(
+        Minor,
+        Handle,
+        *const Buffer,
+        *mut c_int,
+        *mut c_int,
+        *mut Buffer,
+        *mut Buffer,
+        *mut c_int,
+    ) -> u32,
     release_name: unsafe extern "C" fn(Minor, *mut Handle) -> u32,
     release_cred: unsafe extern "C" fn(Minor, *mut Handle) -> u32,
     release_buffer: unsafe extern "C" fn(Minor, *mut Buffer) -> u32,
@@ -170,7 +185,7 @@ impl Library {
     }
 
     fn load() -> std::result::Result<Library, libloading::Error> {
-        // SAFETY: a library of the system, whose initialization asks for nothing; the functions' types are those of RFC 2744 and, of
+        // SAFETY: a library of the system, whose initialization asks for nothing; the functions' types are those of RFC 2744, RFC 6680 and, of
         // `gss_acquire_cred_from`, of MIT's gssapi_ext.h, and the library outlives the functions.
         unsafe {
             let file = libloading::Library::new(FILE)?;
@@ -182,6 +197,7 @@ impl Library {
                 import_name: *file.get(b"gss_import_name\0")?,
                 display_name: *file.get(b"gss_display_name\0")?,
                 display_status: *file.get(b"gss_display_status\0")?,
+                get_name_attribute: *file.get(b"gss_get_name_attribute\0")?,
                 release_name: *file.get(b"gss_release_name\0")?,
                 release_cred: *file.get(b"gss_release_cred\0")?,
                 release_buffer: *file.get(b"gss_release_buffer\0")?,
@@ -305,5 +321,33 @@ impl Name {
         };
         self.library.check(Status { major, minor })?;
         Ok(Some(String::from_utf8_lossy(text.bytes()).into_owned()))
+    }
+
+    /// An attribute of a name that a client has proved to have (RFC 6680, 7.5), if its ticket has it.
+    ///
+    /// # Errors
+    /// When it has, and nobody has signed it.
+    pub fn attribute(&self, attribute: &str) -> Result<Option<Vec<u8>>> {
+        let (mut value, mut shown) = (Owned::new(self.library), Owned::new(self.library));
+        let (mut authenticated, mut complete, mut more, mut minor) = (0, 0, -1, 0);
+        // SAFETY: a name that the library made; all pointers are to variables that outlive the call, and the buffers are filled once.
+        let major = unsafe {
+            (self.library.get_name_attribute)(
+                &mut minor,
+                self.handle,
+                &Buffer::of(attribute.as_bytes()),
+                &mut authenticated,
+                &mut complete,
+                value.as_mut_ptr(),
+                shown.as_mut_ptr(),
+                &mut more,
+            )
+        };
+        let status = Status { major, minor };
+        if status.is_unavailable() {
+            return Ok(None);
+        }
+        self.library.check(status)?;
+        if authenticated == 0 { Err(Error::BadLogon) } else { Ok(Some(value.bytes().to_vec())) }
     }
 }

@@ -27,6 +27,7 @@ mod object;
 mod request;
 mod s3;
 mod service;
+pub mod trust;
 mod upload;
 
 #[cfg(test)]

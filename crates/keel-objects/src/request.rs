@@ -24,8 +24,6 @@ const FIRST_WAIT: Duration = Duration::from_millis(200);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Of an answer that says what is wrong.
 const TEXT_BYTES_MAX: u64 = 64 << 10;
-/// Certificates of a directory at most, as in the product.
-const CERTIFICATES_MAX: usize = 50;
 
 /// Who asks for one object.
 pub(crate) struct Client {
@@ -249,40 +247,12 @@ fn not_sent(e: ureq::Error) -> Failure {
 
 /// Trust in the system's roots and what lies in a directory.
 fn tls(directory: Option<&Path>) -> io::Result<TlsConfig> {
-    // Errors are of single files: what could be read is what is trusted.
-    let mut roots: Vec<Certificate<'static>> = rustls_native_certs::load_native_certs()
-        .certs
-        .iter()
-        .map(|der| Certificate::from_der(der).to_owned())
-        .collect();
-    for bytes in directory.map_or_else(|| Ok(Vec::new()), own_certificates)? {
-        roots.push(Certificate::from_der(&bytes).to_owned());
-    }
+    let trusted = crate::trust::certificates(directory)?;
+    let roots: Vec<_> = trusted.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(TlsConfig::builder()
         .provider(TlsProvider::Rustls)
         .root_certs(RootCerts::new_with_certs(&roots))
         .unversioned_rustls_crypto_provider(provider)
         .build())
-}
-
-fn own_certificates(directory: &Path) -> io::Result<Vec<Vec<u8>>> {
-    let files = match std::fs::read_dir(directory) {
-        Ok(files) => files,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(e),
-    };
-    let mut paths = files.map(|file| file.map(|f| f.path())).collect::<io::Result<Vec<_>>>()?;
-    paths.sort();
-    let mut found = Vec::new();
-    for path in paths.into_iter().filter(|path| path.is_file()).take(CERTIFICATES_MAX) {
-        let bytes = std::fs::read(&path)?;
-        let pem = rustls_pemfile::certs(&mut &bytes[..]).collect::<io::Result<Vec<_>>>()?;
-        if pem.is_empty() {
-            found.push(bytes);
-        } else {
-            found.extend(pem.into_iter().map(|der| der.to_vec()));
-        }
-    }
-    Ok(found)
 }

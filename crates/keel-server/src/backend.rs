@@ -3,12 +3,14 @@
 //! Production has one implementation, on [`keel_sql`]; tests bring their own, so that the network side is tested without
 //! an engine.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use keel_sql::events::actor::Attempt;
 use keel_sql::hadr::ContainedGroup;
 use keel_sql::recovery::State;
+use keel_sql::windows::Account;
 use keel_sql::{
     BulkSource, BulkTarget, DatabaseUser, Engine, LoginRecord, ResultSink, RpcParam, RpcProcedure, Session,
     SessionOptions, TransactionRequest,
@@ -38,7 +40,11 @@ pub trait Backend: Send + Sync {
         None
     }
     /// The user of an account of a domain in the database that a client names, where users of databases may log in.
-    fn database_user_of(&self, _database: &str, _account: &str) -> Option<DatabaseUser> {
+    fn database_user_of(&self, _database: &str, _account: &Account) -> Option<DatabaseUser> {
+        None
+    }
+    /// What an account of a domain is as a login of a context, by its own and those of its groups.
+    fn login_of(&self, _context: Option<&ContainedGroup>, _account: &Account) -> Option<LoginRecord> {
         None
     }
     /// Whether a login may come in: nobody has denied it CONNECT SQL.
@@ -143,8 +149,12 @@ impl Backend for EngineBackend {
     fn database_user(&self, database: &str, name: &str) -> Option<DatabaseUser> {
         self.0.database_user(database, name)
     }
-    fn database_user_of(&self, database: &str, account: &str) -> Option<DatabaseUser> {
+    fn database_user_of(&self, database: &str, account: &Account) -> Option<DatabaseUser> {
         self.0.database_user_of(database, account)
+    }
+    fn login_of(&self, context: Option<&ContainedGroup>, account: &Account) -> Option<LoginRecord> {
+        let logins = self.0.master_in(context).and_then(|master| master.logins()).ok()?;
+        logins.of_account(account).map(Cow::into_owned)
     }
     fn may_connect(&self, context: Option<&ContainedGroup>, login: &LoginRecord) -> bool {
         let logins = self.0.master_in(context).and_then(|master| master.logins());

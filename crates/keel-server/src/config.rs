@@ -47,7 +47,15 @@ pub struct Config {
     /// Domains whose accounts may log in, as `NAME=REALM`: `NAME\user` is who the realm calls `user@REALM`. Empty: the realm of the
     /// service itself, by the first part of its name.
     pub kerberos_domains: Vec<String>,
-    /// Directory with certificates (PEM or DER) of authorities that BACKUP TO URL and mail trust besides the system's; `ca-certificates` in the data
+    /// Servers of the domain's directory (LDAP), as `ldaps://HOST[:PORT]` or, with STARTTLS, `ldap://HOST[:PORT]`; the next one is asked where one does not
+    /// answer. They say which accounts and groups there are, for CREATE LOGIN FROM WINDOWS. None: any name may be an account's, no group
+    /// is known.
+    pub ldap_servers: Vec<String>,
+    /// Who the server is to the directory: `user@REALM`, or a distinguished name.
+    pub ldap_user: String,
+    /// File with that user's password, in its first line.
+    pub ldap_password_file: Option<PathBuf>,
+    /// Directory with certificates (PEM or DER) of authorities that BACKUP TO URL, mail and the domain's directory trust besides the system's; `ca-certificates` in the data
     /// directory when nothing is said.
     pub ca_certificates: Option<PathBuf>,
     /// Storages, as `HOST` or `HOST:PORT`, that BACKUP TO URL reaches by HTTP. All others are reached by HTTPS.
@@ -116,6 +124,9 @@ impl Default for Config {
             tls_key: None,
             kerberos_keytab: None,
             kerberos_domains: Vec::new(),
+            ldap_servers: Vec::new(),
+            ldap_user: String::new(),
+            ldap_password_file: None,
             ca_certificates: None,
             plain_http: Vec::new(),
             dashboard: String::new(),

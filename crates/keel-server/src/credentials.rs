@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use keel_sql::events::actor::Attempt;
 use keel_sql::hadr::ContainedGroup;
+use keel_sql::windows::Account;
 use keel_sql::{DatabaseUser, LoginRecord, PasswordHasher};
 use keel_types::SqlError;
 
@@ -127,11 +128,11 @@ impl Credentials<'_> {
     }
 
     /// Who an account is, of which its domain has said that it is the client's. 18456 or 18470 otherwise.
-    pub fn check_in_account(&self, database: &str) -> Result<Who, SqlError> {
-        if let Some(user) = self.shared.backend.database_user_of(database, self.name) {
+    pub fn check_in_account(&self, account: &Account, database: &str) -> Result<Who, SqlError> {
+        if let Some(user) = self.shared.backend.database_user_of(database, account) {
             return Ok(Who::User(user));
         }
-        let record = self.shared.backend.login(self.context, self.name).filter(LoginRecord::is_windows);
+        let record = self.shared.backend.login_of(self.context, account);
         let record = record.ok_or_else(|| self.failed(&Reason::UnknownLogin))?;
         self.let_in(record).map(Who::Login)
     }

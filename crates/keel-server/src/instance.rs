@@ -14,6 +14,7 @@ use crate::agent::Agent;
 use crate::backend::EngineBackend;
 use crate::broker::Courier;
 use crate::config::Config;
+use crate::directory::ActiveDirectory;
 use crate::errorlog::ErrorLog;
 use crate::failover_cluster::{Guard, Member, Seat};
 use crate::front::Front;
@@ -122,6 +123,9 @@ impl Instance {
         let urls =
             keel_objects::Options { certificates, plain: config.plain_http.clone(), ..Default::default() };
         engine.set_objects(Arc::new(keel_objects::Storage::new(urls)));
+        if let Some(directory) = ActiveDirectory::new(&config, authorities.clone())? {
+            engine.set_directory(Arc::new(directory));
+        }
         engine.set_connector(Arc::new(Remotes { host_name: crate::config::host_name() }));
         for flag in &config.trace_flags {
             engine.set_trace_flag(i32::try_from(*flag).context("a trace flag is a small number")?, true);

@@ -8,7 +8,8 @@
 use std::net::IpAddr;
 
 use anyhow::{Context, Result, ensure};
-use keel_gss::{Accepted, Acceptor, Step};
+use keel_gss::{Accepted, Acceptor, Logon, Step};
+use keel_sql::windows::{self, Account};
 use keel_types::SqlError;
 
 use crate::config::Config;
@@ -31,8 +32,8 @@ pub type Ask<'a, E> = dyn FnMut(&[u8]) -> Result<Vec<u8>, E> + 'a;
 
 /// A client that has proved who it is.
 pub struct Proven {
-    /// `DOMAIN\user`
-    pub account: String,
+    /// Who it is, with its groups where its domain names them.
+    pub account: Account,
     /// What the client is to get before the answer to its login, so that it knows who the server is; may be empty.
     pub token: Vec<u8>,
 }
@@ -84,11 +85,11 @@ impl Kerberos {
     }
 
     fn proven(&self, accepted: Accepted, log: &ErrorLog, peer: IpAddr) -> Result<Proven, SqlError> {
-        let Accepted { token, client, service } = accepted;
-        match account(&client, &service, &self.domains) {
-            Ok(account) => Ok(Proven { account, token }),
-            Err(why) => Err(failed(log, peer, 0, &why)),
-        }
+        let Accepted { token, client, service, logon } = accepted;
+        let name = account(&client, &service, logon.as_ref(), &self.domains);
+        let name = name.map_err(|why| failed(log, peer, 0, &why))?;
+        let (sid, groups) = logon.map_or((None, Vec::new()), |logon| (Some(logon.sid), logon.groups));
+        Ok(Proven { account: Account::new(name, sid, groups), token })
     }
 }
 
@@ -101,8 +102,14 @@ fn domain(text: &str) -> Result<(String, String)> {
 }
 
 /// What a principal is called as an account: `DOMAIN\user`. It is none when it is from another realm, or has called another service
-/// whose key happens to be in the file: its token may have been meant for that one, and brought here by it.
-fn account(client: &str, service: &str, domains: &[(String, String)]) -> Result<String, String> {
+/// whose key happens to be in the file: its token may have been meant for that one, and brought here by it. Where its domain says
+/// more of it, that is its name: a principal may have several, and be called as somebody else is.
+fn account(
+    client: &str,
+    service: &str,
+    logon: Option<&Logon>,
+    domains: &[(String, String)],
+) -> Result<String, String> {
     let (called, home) = principal(service).unwrap_or_default();
     if !called.split('/').next().is_some_and(|first| first.eq_ignore_ascii_case(SERVICE)) {
         return Err(format!("The ticket is for {service}, not for {SERVICE}."));
@@ -110,12 +117,17 @@ fn account(client: &str, service: &str, domains: &[(String, String)]) -> Result<
     let (user, realm) = principal(client).ok_or_else(|| format!("{client} is no account of a domain."))?;
     let domain = match domains.iter().find(|(_, of)| of == realm) {
         Some((name, _)) => name.clone(),
-        None if domains.is_empty() && realm == home => {
-            realm.split('.').next().unwrap_or(realm).to_uppercase()
-        }
+        None if domains.is_empty() && realm == home => match logon {
+            Some(logon) => logon.domain.clone(),
+            None => realm.split('.').next().unwrap_or(realm).to_uppercase(),
+        },
         None => return Err(format!("{client} is of a realm that is not trusted.")),
     };
-    Ok(format!("{domain}\\{user}"))
+    let name = format!("{domain}\\{}", logon.map_or(user, |logon| &logon.name));
+    match windows::parts(&name) {
+        Some(_) => Ok(name),
+        None => Err(format!("{client} is no account of a domain.")),
+    }
 }
 
 /// Name and realm of a principal. `None` for names with special characters, which stand behind backslashes (RFC 1964, 2.1.1): what
@@ -153,7 +165,7 @@ mod tests {
 
     #[test]
     fn without_domains_the_services_realm_counts_by_the_first_part_of_its_name() {
-        let name = |client| account(client, OURS, &[]);
+        let name = |client| account(client, OURS, None, &[]);
         assert_eq!(name("bob@CORP.EXAMPLE.COM").as_deref(), Ok("CORP\\bob"));
         assert!(name("bob@CORP.EVIL.COM").is_err());
         assert!(name("bob@corp.example.com").is_err(), "realms are told apart by case");
@@ -162,10 +174,10 @@ mod tests {
 
     #[test]
     fn domains_that_are_listed_are_all_there_are() {
-        let name = |client| account(client, OURS, &listed());
+        let name = |client| account(client, OURS, None, &listed());
         assert_eq!(name("bob@LAB.EXAMPLE.COM").as_deref(), Ok("LAB\\bob"));
         assert_eq!(name("bob@CORP.EXAMPLE.COM").as_deref(), Ok("CORP\\bob"));
-        assert!(account("bob@CORP.EXAMPLE.COM", OURS, &listed()[1..]).is_err());
+        assert!(account("bob@CORP.EXAMPLE.COM", OURS, None, &listed()[1..]).is_err());
         for text in ["CORP", "=X", "CORP=", "A\\B=X"] {
             assert!(domain(text).is_err(), "{text}");
         }
@@ -180,12 +192,27 @@ mod tests {
     }
 
     #[test]
+    fn an_account_is_called_as_its_domain_calls_it() {
+        let logon = |domain: &str, name: &str| Logon {
+            domain: domain.to_owned(),
+            name: name.to_owned(),
+            sid: Vec::new(),
+            groups: Vec::new(),
+        };
+        let name =
+            |logon, domains: &[_]| account("robert.smith@CORP.EXAMPLE.COM", OURS, Some(&logon), domains);
+        assert_eq!(name(logon("KEELAD", "bob"), &[]).as_deref(), Ok("KEELAD\\bob"));
+        assert_eq!(name(logon("KEELAD", "bob"), &listed()).as_deref(), Ok("CORP\\bob"));
+        assert!(name(logon("", "bob"), &[]).is_err() && name(logon("A", "b\\c"), &[]).is_err());
+    }
+
+    #[test]
     fn nobody_is_taken_for_another() {
-        let name = |client| account(client, OURS, &[]);
+        let name = |client| account(client, OURS, None, &[]);
         for client in ["LAB\\\\bob@CORP.EXAMPLE.COM", "sa\\@x@CORP.EXAMPLE.COM", "a\\/b@CORP.EXAMPLE.COM"] {
             assert!(name(client).is_err(), "{client}");
         }
-        assert!(account("bob@CORP.EXAMPLE.COM", "HTTP/db@CORP.EXAMPLE.COM", &[]).is_err());
-        assert!(account("bob@CORP.EXAMPLE.COM", "", &[]).is_err());
+        assert!(account("bob@CORP.EXAMPLE.COM", "HTTP/db@CORP.EXAMPLE.COM", None, &[]).is_err());
+        assert!(account("bob@CORP.EXAMPLE.COM", "", None, &[]).is_err());
     }
 }

@@ -43,6 +43,7 @@ pub mod certificate;
 pub mod config;
 pub mod credentials;
 pub mod decode;
+pub mod directory;
 pub mod encode;
 pub mod errorlog;
 pub mod failover_cluster;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use keel_sql::events::actor::Attempt;
 use keel_sql::hadr::ContainedGroup;
+use keel_sql::windows::Account;
 use keel_sql::{PasswordHasher, Secret, SessionOptions};
 use keel_tds::features;
 use keel_tds::limits::{MESSAGE_BYTES_MAX, PACKET_BYTES_DEFAULT, PACKET_BYTES_MIN, PACKET_BYTES_TLS_MAX};
@@ -186,7 +187,7 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
             wire.message_bytes_max = MESSAGE_BYTES_MAX;
             link.set_session(session.cancel(), session.killed());
             let encrypts = login.features.iter().any(|f| f.id == features::id::COLUMN_ENCRYPTION);
-            let user = proven.map_or(login.user_name, |proven| proven.account);
+            let user = proven.map_or(login.user_name, |proven| proven.account.name().to_owned());
             Ok(LoggedIn { session, outbox, dialect, encrypts, user, known })
         }
         Err(errors) => {
@@ -362,10 +363,11 @@ fn authenticate(
     encrypted: bool,
     context: Option<ContainedGroup>,
 ) -> Result<Box<dyn SqlSession>, Vec<SqlError>> {
-    let name = proven.map_or(&login.user_name, |proven| &proven.account);
+    let account = proven.map(|proven| &proven.account);
+    let name = account.map_or(login.user_name.as_str(), Account::name);
     let credentials = credentials(shared, login, name, peer, context.as_ref());
-    let who = match proven {
-        Some(_) => credentials.check_in_account(&login.database),
+    let who = match account {
+        Some(account) => credentials.check_in_account(account, &login.database),
         None => credentials.check_in(&login.database, &login.password),
     };
     let who = who.map_err(|e| vec![e])?;
@@ -386,7 +388,7 @@ fn authenticate(
         login: name,
         password: if proven.is_some() { Secret::default() } else { Secret::new(&login.password) },
         sid,
-        kerberos: proven.is_some(),
+        account: account.cloned().map(Arc::new),
         sysadmin,
         user,
         database: if login.database.is_empty() { default_database } else { login.database.clone() },

@@ -3,7 +3,7 @@
 //! A connection is encrypted when the account says so: with STARTTLS, or from its first byte on port 465. The server's certificate must
 //! be one that the system trusts, or one of an authority in the directory that BACKUP TO URL trusts, too.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use keel_sql::agent::mail::{Account, Carrier, Letter};
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
@@ -39,8 +39,13 @@ impl Smtp {
             .timeout(Some(account.timeout));
         if account.tls {
             let mut tls = TlsParameters::builder(account.server.clone());
-            for certificate in certificates(&self.authorities) {
-                tls = tls.add_root_certificate(certificate);
+            let trusted = keel_objects::trust::certificates(Some(&self.authorities));
+            let trusted = trusted.map_err(|e| format!("{}: {e}", self.authorities.display()))?;
+            for certificate in trusted {
+                // Bundles hold certificates that the library does not take; the others still count.
+                if let Ok(certificate) = Certificate::from_der(certificate.to_vec()) {
+                    tls = tls.add_root_certificate(certificate);
+                }
             }
             let tls = tls.build().map_err(|e| in_full(&e))?;
             let implicit = account.port == IMPLICIT_TLS_PORT;
@@ -62,7 +67,7 @@ impl Carrier for Smtp {
 }
 
 /// An error with what caused it.
-fn in_full(error: &dyn std::error::Error) -> String {
+pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(e) = cause {
@@ -73,13 +78,6 @@ fn in_full(error: &dyn std::error::Error) -> String {
         cause = e.source();
     }
     text
-}
-
-/// Those that can be read; the system's count anyway.
-fn certificates(directory: &Path) -> Vec<Certificate> {
-    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let read = |bytes: Vec<u8>| Certificate::from_pem(&bytes).or_else(|_| Certificate::from_der(bytes)).ok();
-    files.filter_map(|file| read(std::fs::read(file.path()).ok()?)).collect()
 }
 
 /// The message as it goes over the wire.

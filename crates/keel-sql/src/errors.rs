@@ -786,6 +786,10 @@ errors! {
     not_for_windows(parameter) = 15080, 16, 1, "Cannot use parameter {parameter} for a Windows login.";
     /// A login of one account is not given to another.
     another_account() = 15098, 16, 1, "The name change cannot be performed because the SID of the new name does not match the old SID of the principal.";
+    /// An account or group that its domain's directory has not.
+    no_windows_account(name) = 15401, 11, 1, "Windows NT user or group '{name}' not found. Check the name again.";
+    /// The directory does not answer; why is in the error log.
+    windows_unanswered(name) = 15404, 16, 19, "Could not obtain information about Windows NT group/user '{name}', error code 0x54b.";
     /// CREATE LOGIN … FROM WINDOWS of what is not `DOMAIN\user`.
     not_a_windows_name(name) = 15407, 11, 1, "'{name}' is not a valid Windows NT name. Give the complete name: <domain\\username>.";
     /// ALTER USER … WITH LOGIN across the two kinds.

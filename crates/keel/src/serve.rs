@@ -72,6 +72,15 @@ pub struct Serve {
     /// Domain whose accounts may log in; may be repeated [default: the keys' realm, by the first part of its name]
     #[arg(long, value_name = "NAME=REALM")]
     kerberos_domain: Vec<String>,
+    /// Server of the domain's directory, ldaps://HOST[:PORT] or ldap://HOST[:PORT] (STARTTLS): it knows accounts and groups; may be repeated
+    #[arg(long, value_name = "URL", requires = "ldap_user")]
+    ldap_server: Vec<String>,
+    /// Who the server is to the directory, user@REALM
+    #[arg(long, value_name = "NAME", requires = "ldap_password_file")]
+    ldap_user: Option<String>,
+    /// File with that user's password
+    #[arg(long, value_name = "FILE")]
+    ldap_password_file: Option<PathBuf>,
     /// Certificate chain (PEM) to use instead of the self-signed one
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
@@ -243,6 +252,9 @@ impl Serve {
         config.dashboard_tls |= self.dashboard_tls;
         config.kerberos_keytab = self.kerberos_keytab.or(config.kerberos_keytab);
         config.kerberos_domains.extend(self.kerberos_domain);
+        config.ldap_servers.extend(self.ldap_server);
+        config.ldap_user = self.ldap_user.unwrap_or(config.ldap_user);
+        config.ldap_password_file = self.ldap_password_file.or(config.ldap_password_file);
         config.tls_certificate = self.tls_certificate.or(config.tls_certificate);
         config.tls_key = self.tls_key.or(config.tls_key);
         config.ca_certificates = self.ca_certificates.or(config.ca_certificates);

@@ -135,4 +135,18 @@ def bulk_copy():
         c.commit()
 
 
+@check
+def bulk_copy_into_a_view():
+    with connect() as c, c.cursor() as k:
+        k.execute("CREATE TABLE behind_pymssql (id int IDENTITY, b varchar(20), made date DEFAULT '2024-01-01', a int)")
+        k.execute("CREATE VIEW view_pymssql AS SELECT a AS number, b AS label FROM behind_pymssql")
+        c.commit()
+        c.bulk_copy("view_pymssql", [(i, f"row {i}") for i in range(1_000)])
+        c.commit()
+        k.execute("SELECT COUNT(*), MAX(id), SUM(a), MAX(b), CONVERT(char(10), MAX(made)) FROM behind_pymssql")
+        equal(k.fetchone(), (1_000, 1_000, 499500, "row 999", "2024-01-01"))
+        k.execute("DROP VIEW view_pymssql; DROP TABLE behind_pymssql")
+        c.commit()
+
+
 run("pymssql")

@@ -71,6 +71,7 @@ pub use insert::{compile_insert, compile_select_into, identity_value};
 pub use merge::compile_merge;
 pub use target::{Target, index_entry};
 pub use update::compile_update;
+pub use view::{LoadedView, loaded_view};
 
 /// A compiled data change.
 pub struct DmlPlan {

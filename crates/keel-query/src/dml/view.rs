@@ -12,7 +12,7 @@ use crate::bind::{Binder, OutputColumn, Source, SourceColumn, parse_error, same_
 use crate::catalog::{ModuleDef, ModuleKind, TableDef};
 use crate::errors::{self, Result};
 use crate::expr::{Expr, Slot};
-use crate::scope::ObjectRef;
+use crate::scope::{BindScope, ObjectRef};
 use keel_parser::ast;
 use keel_types::SqlType;
 use std::collections::HashMap;
@@ -119,6 +119,38 @@ pub(crate) fn insert_target(
     let column = |c: &OutputColumn| SourceColumn { name: c.name.clone(), slot: c.slot };
     let columns: Vec<SourceColumn> = bound.columns.iter().map(column).collect();
     behind(binder, &bound.rel, &columns, &insert.columns, &module.name)
+}
+
+/// What a view is to a bulk load: its columns and the table's that each of them is.
+#[derive(Clone, Debug)]
+pub struct LoadedView {
+    /// The table behind it.
+    pub table: Arc<TableDef>,
+    /// The view's names of columns, each with the place of the table's.
+    pub columns: Vec<(String, usize)>,
+}
+
+/// The table behind those columns of a view that are `named`, or behind all of them; `None` when `name` is not a view's.
+///
+/// # Errors
+/// As for an INSERT: 207, 4403, 4405, 4406, 4426.
+pub fn loaded_view(
+    scope: &dyn BindScope,
+    name: &ast::ObjectName,
+    named: &[ast::Ident],
+) -> Result<Option<LoadedView>> {
+    let mut binder = Binder::new(scope);
+    let Some(module) = view_of(&binder, &ast::TableRef::Named(name.clone())) else { return Ok(None) };
+    let bound = binder.view(&module)?;
+    let column = |c: &OutputColumn| SourceColumn { name: c.name.clone(), slot: c.slot };
+    let columns: Vec<SourceColumn> = bound.columns.iter().map(column).collect();
+    let all = || columns.iter().map(|c| ast::Ident::new(c.name.as_str())).collect();
+    let shown: Vec<ast::Ident> = if named.is_empty() { all() } else { named.to_vec() };
+    let (table, behind) = behind(&binder, &bound.rel, &columns, &shown, &module.name)?;
+    let place = |name: &ast::Ident| table.columns.iter().position(|c| same_name(&c.name, &name.text));
+    let places =
+        shown.iter().zip(&behind).filter_map(|(view, own)| Some((view.text.to_string(), place(own)?)));
+    Ok(Some(LoadedView { columns: places.collect(), table }))
 }
 
 /// A common table expression as a target.

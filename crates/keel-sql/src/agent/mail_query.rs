@@ -51,7 +51,7 @@ pub(crate) fn sp_keel_mail_query(runner: &mut Runner<'_>, args: &[Argument]) -> 
         unpadded: number(args, "no_padding", 6) == Some(1),
     };
     let who = runner.info.identity_now();
-    let caller = runner.info.login_named(&who.login).filter(|_| who.user.is_none());
+    let caller = runner.info.login_of(&who).filter(|_| who.user.is_none());
     let Some(caller) = caller else {
         let user = runner.info.login();
         runner.report(&errors::no_mail_query(user));
@@ -64,6 +64,7 @@ pub(crate) fn sp_keel_mail_query(runner: &mut Runner<'_>, args: &[Argument]) -> 
         login: caller.name,
         sid: caller.sid,
         sysadmin: caller.sysadmin,
+        account: who.account,
         context: runner.info.context().cloned(),
         ..options(&office, "DatabaseMail - Query", &database)
     });

@@ -46,8 +46,8 @@ impl Info {
 
     /// What is known of the session.
     pub(crate) fn audit_actor(&self) -> Record {
-        let (shared, name) = (&self.shared, self.login().to_string());
-        let login = self.login_named(&name);
+        let (shared, now) = (&self.shared, self.identity_now());
+        let (name, login) = (now.login.to_string(), self.login_of(&now));
         let open = self.transaction.borrow().count > 0;
         Record {
             event_time: self.engine.now_utc(),

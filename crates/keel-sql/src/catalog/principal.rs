@@ -14,8 +14,10 @@
 //! Deliberately absent: who granted what (dbo did).
 
 use super::{DBO, Picture};
+use crate::windows::Account;
 use keel_query::catalog::{Catalog as _, ObjectId};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// `public`
 pub const PUBLIC: i32 = 0;
@@ -139,6 +141,9 @@ pub struct PrincipalDef {
     /// An application role: what was made of the password by which a session becomes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Vec<u8>>,
+    /// The user of a domain's group.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub group: bool,
 }
 
 impl PrincipalDef {
@@ -151,7 +156,7 @@ impl PrincipalDef {
     /// The user of a group of such.
     #[must_use]
     pub fn is_windows_group(&self) -> bool {
-        self.sid.as_deref().is_some_and(crate::windows::is_group)
+        self.group || self.sid.as_deref().is_some_and(crate::windows::is_shipped_group)
     }
 
     /// One of those every database has, as it is before anything was granted to it.
@@ -174,6 +179,7 @@ impl PrincipalDef {
             modified: 0,
             password_hash: None,
             application: None,
+            group: false,
         })
     }
 
@@ -213,13 +219,21 @@ pub struct Token {
     pub owner: bool,
     /// DEFAULT_SCHEMA: where names without a schema are looked for first, and made.
     pub schema: i32,
+    /// An account of a domain that has no user of its own here: `user` is the first of its groups'.
+    pub by_group: bool,
 }
 
 impl Token {
     /// dbo's.
     #[must_use]
     pub fn dbo() -> Token {
-        Token { user: DBO_USER, ids: vec![DBO_USER, PUBLIC, DB_OWNER], owner: true, schema: DBO }
+        Token {
+            user: DBO_USER,
+            ids: vec![DBO_USER, PUBLIC, DB_OWNER],
+            owner: true,
+            schema: DBO,
+            by_group: false,
+        }
     }
 
     /// Whether it belongs to a role, or is that user.
@@ -296,12 +310,45 @@ impl Picture {
             return Some(Token::dbo());
         }
         let own = self.stored_principals().find(|p| p.sid.as_deref() == Some(sid));
-        if let Some(user) = own {
-            return Some(self.token_of(user.principal_id));
-        }
+        own.map(|user| self.token_of(user.principal_id)).or_else(|| self.token_of_guest(open))
+    }
+
+    fn token_of_guest(&self, open: bool) -> Option<Token> {
         let guest = self.token_of(GUEST_USER);
         let enabled = open || self.permits(&guest, "CONNECT", SecurableRef::Database) == Verdict::Allowed;
         enabled.then_some(guest)
+    }
+
+    /// The token of an account of a domain: what its user and those of its groups are and have.
+    #[must_use]
+    pub fn token_of_account(&self, account: &Account, open: bool) -> Option<Token> {
+        if account.is(&self.settings().owner) {
+            return Some(Token::dbo());
+        }
+        let users = self.users_of(account);
+        let Some((first, others)) = users.split_first() else { return self.token_of_guest(open) };
+        let mut token = self.token_of(first.principal_id);
+        token.by_group = !first.sid.as_deref().is_some_and(|sid| account.is(sid));
+        for user in others {
+            let other = self.token_of(user.principal_id);
+            token.owner |= other.owner;
+            if token.by_group && token.schema == DBO {
+                token.schema = other.schema;
+            }
+            let new = other.ids.into_iter().filter(|id| !token.ids.contains(id)).collect::<Vec<_>>();
+            token.ids.extend(new);
+        }
+        Some(token)
+    }
+
+    /// The users of an account and of its groups: its own first, then as they were made.
+    #[must_use]
+    pub fn users_of(&self, account: &Account) -> Vec<Arc<PrincipalDef>> {
+        let sid = |user: &PrincipalDef| user.sid.clone().unwrap_or_default();
+        let mut users: Vec<_> = self.stored_principals().filter(|p| !p.role).cloned().collect();
+        users.retain(|user| account.is(&sid(user)) || account.is_in(&sid(user)));
+        users.sort_by_key(|user| (!account.is(&sid(user)), user.principal_id));
+        users
     }
 
     /// The token of a user.
@@ -320,7 +367,7 @@ impl Picture {
         }
         let owner = user == DBO_USER || ids.contains(&DB_OWNER);
         let schema = self.principal(user).and_then(|p| self.schema_id(&p.default_schema)).unwrap_or(DBO);
-        Token { user, ids, owner, schema }
+        Token { user, ids, owner, schema, by_group: false }
     }
 
     /// Whether a token has a permission on something.

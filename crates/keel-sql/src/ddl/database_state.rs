@@ -189,7 +189,10 @@ impl Runner<'_> {
         };
         login.sysadmin
             || engine.login_in(login.context.as_ref(), &login.login).is_some_and(|login| {
-                let token = picture.token_of_login(&login.sid, false);
+                let token = match &session.login.account {
+                    Some(account) => picture.token_of_account(account, false),
+                    None => picture.token_of_login(&login.sid, false),
+                };
                 token.is_some_and(|token| token.owner) || creates(&login)
             })
     }

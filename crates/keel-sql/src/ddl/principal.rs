@@ -46,6 +46,7 @@ impl Runner<'_> {
             modified: now,
             password_hash: None,
             application: None,
+            group: false,
         })
     }
 
@@ -67,10 +68,19 @@ impl Runner<'_> {
         match &c.source {
             UserSource::Login(login) => {
                 let name = login.as_ref().map_or(c.name.text.as_str(), |l| l.text.as_str());
-                // An account of a domain may be a user without a login here; it is known by its name.
-                let account = || windows::sid(name).filter(|_| login.is_none());
-                let sid = self.info.login_named(name).map(|login| login.sid).or_else(account);
-                let sid = sid.ok_or_else(|| errors::not_a_login(name))?;
+                let sid = match self.info.login_named(name) {
+                    Some(login) => {
+                        user.group = login.group;
+                        login.sid
+                    }
+                    // An account of a domain may be a user without a login here.
+                    None if login.is_none() && windows::parts(name).is_some() => {
+                        let account = self.info.engine.find_account(name)?;
+                        user.group = account.group;
+                        account.sid
+                    }
+                    None => return Err(errors::not_a_login(name)),
+                };
                 let picture = self.info.picture(&entry);
                 let taken = picture.stored_principals().any(|p| p.sid.as_ref() == Some(&sid));
                 if taken || picture.settings().owner == sid {
@@ -111,6 +121,7 @@ impl Runner<'_> {
             if user.sid.as_deref().is_some_and(windows::is_account) != login.is_windows() {
                 return Err(errors::another_kind_of_login());
             }
+            user.group = login.group;
             user.sid = Some(login.sid);
         }
         apply(&mut user, &a.options);
@@ -642,19 +653,32 @@ impl Runner<'_> {
         Ok(())
     }
 
+    /// The login of that name as who a session is; an account of a domain is also what its groups are, as their directory says.
+    fn login_as_identity(&self, name: &str) -> Option<Identity> {
+        let login = self.info.login_named(name);
+        let account = match &login {
+            Some(login) if !login.is_windows() || login.is_windows_group() => None,
+            _ => self.info.engine.account(name).ok().map(Arc::new),
+        };
+        let mut identity = Identity { login: name.into(), account, ..Identity::default() };
+        let login = match &identity.account {
+            Some(_) => self.info.login_of(&identity)?,
+            None => login?,
+        };
+        (identity.login, identity.sysadmin) = (login.name.into(), login.sysadmin);
+        Some(identity)
+    }
+
     /// Becomes a login or a user of the current database, when the session may. Errors 15406, 15517.
     pub(crate) fn impersonate(&mut self, principal: ast::Principal, name: &str) -> Result<()> {
         match principal {
             ast::Principal::Login => {
                 let allowed =
                     self.info.unrestricted.get() || self.info.may_on_server("IMPERSONATE ANY LOGIN");
-                let login = self.info.login_named(name).filter(|_| allowed);
+                let identity = if allowed { self.login_as_identity(name) } else { None };
                 let entry = self.info.current_database();
-                self.info.audit_impersonation("SL", &entry, name, login.is_some())?;
-                let login = login.ok_or_else(|| errors::cannot_execute_as_login(name))?;
-                let identity =
-                    Identity { login: login.name.into(), sysadmin: login.sysadmin, ..Identity::default() };
-                self.info.impersonate(identity);
+                self.info.audit_impersonation("SL", &entry, name, identity.is_some())?;
+                self.info.impersonate(identity.ok_or_else(|| errors::cannot_execute_as_login(name))?);
             }
             _ => {
                 let entry = self.info.current_database();

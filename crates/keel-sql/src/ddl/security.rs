@@ -40,11 +40,15 @@ impl Runner<'_> {
         if self.info.login_named(&c.name.text).is_some() {
             return Err(errors::server_principal_exists(&c.name.text));
         }
-        let name = &c.name.text;
+        let (name, mut group) = (&c.name.text, false);
         let (sid, password_hash) = match &c.source {
             LoginSource::Password { .. } if name.contains('\\') => return Err(errors::invalid_name(name)),
             LoginSource::Password { password, .. } => (self.sid_of_new(&c.options)?, self.hash(password)?),
-            LoginSource::Windows => (self.sid_of_account(name)?, Vec::new()),
+            LoginSource::Windows => {
+                let account = self.account_of_new(name)?;
+                group = account.group;
+                (account.sid, Vec::new())
+            }
             _ => return Err(errors::not_supported("A login of a certificate, key or external provider")),
         };
         let language = self.info.engine.configuration(config::DEFAULT_LANGUAGE).running;
@@ -64,6 +68,7 @@ impl Runner<'_> {
             permissions: Vec::new(),
             role: false,
             credentials: self.credentials_said(&c.options)?,
+            group,
         };
         self.check_options(&c.options)?;
         apply(&mut login, &c.options);
@@ -85,22 +90,22 @@ impl Runner<'_> {
         Ok(sid.to_vec())
     }
 
-    /// The security identifier of an account's login. Errors 15407 for what is no account's name, 15433 when another login, renamed
-    /// since, has it.
-    fn sid_of_account(&self, name: &str) -> Result<Vec<u8>> {
-        let sid = windows::sid(name).ok_or_else(|| errors::not_a_windows_name(name))?;
-        if self.info.logins()?.of_sid(&sid).is_some() {
+    /// The account or group of a new login. Errors 15401, 15404 and 15407 of [`crate::engine::Engine::find_account`]; 15433 when another
+    /// login, whose account had another name once, is its already.
+    fn account_of_new(&self, name: &str) -> Result<windows::Listed> {
+        let account = self.info.engine.find_account(name)?;
+        if self.info.logins()?.of_sid(&account.sid).is_some() {
             return Err(errors::sid_in_use());
         }
-        Ok(sid)
+        Ok(account)
     }
 
     /// Error 15080 for a password of an account, 15098 for a name of another account, 15006 for one of an account.
-    fn check_account(login: &LoginRecord, password: bool, options: &[ast::Opt]) -> Result<()> {
+    fn check_account(&self, login: &LoginRecord, password: bool, options: &[ast::Opt]) -> Result<()> {
         let name = options.iter().find(|o| o.name == "NAME").and_then(|o| o.value.text());
         match (login.is_windows(), name) {
             (true, _) if password => Err(errors::not_for_windows("PASSWORD")),
-            (true, Some(name)) if windows::sid(name).as_ref() != Some(&login.sid) => {
+            (true, Some(name)) if self.info.engine.find_account(name)?.sid != login.sid => {
                 Err(errors::another_account())
             }
             (false, Some(name)) if name.contains('\\') => Err(errors::invalid_name(name)),
@@ -147,7 +152,7 @@ impl Runner<'_> {
             _ => None,
         };
         if let AlterLoginAction::Set { password, options, .. } = &a.action {
-            Self::check_account(&login, password.is_some(), options)?;
+            self.check_account(&login, password.is_some(), options)?;
             self.check_options(options)?;
         }
         let said = match &a.action {

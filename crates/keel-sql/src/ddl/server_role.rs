@@ -54,6 +54,7 @@ impl Runner<'_> {
                 permissions: Vec::new(),
                 role: true,
                 credentials: Vec::new(),
+                group: false,
             },
         )
     }

@@ -8,6 +8,7 @@
 //! Redo changes those of a contained group on its secondaries: there they are good as long as the catalog as of the applied point is
 //! the one they were read with, and who becomes primary, again perhaps, begins with what redo has left.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use smol_str::SmolStr;
 
 use super::{DatabaseEntry, Engine};
 use crate::catalog::{PermissionDef, PermissionState, fold, object_class};
+use crate::session::identity::Identity;
+use crate::windows::Account;
 use crate::{errors, windows};
 
 /// New logins get numbers above this one.
@@ -59,6 +62,9 @@ pub struct LoginRecord {
     /// Credentials that it has.
     #[serde(default)]
     pub credentials: Vec<i32>,
+    /// Of a domain's group: whoever is in it may log in.
+    #[serde(default)]
+    pub group: bool,
 }
 
 impl LoginRecord {
@@ -68,11 +74,17 @@ impl LoginRecord {
         windows::is_account(&self.sid)
     }
 
+    /// One of a group of such.
+    #[must_use]
+    pub fn is_windows_group(&self) -> bool {
+        self.group || windows::is_shipped_group(&self.sid)
+    }
+
     /// `sys.server_principals.type` and its description.
     #[must_use]
     pub(crate) fn kind(&self) -> (&'static str, &'static str) {
         match self.is_windows() {
-            true if windows::is_group(&self.sid) => ("G", "WINDOWS_GROUP"),
+            true if self.is_windows_group() => ("G", "WINDOWS_GROUP"),
             true => ("U", "WINDOWS_LOGIN"),
             false => ("S", "SQL_LOGIN"),
         }
@@ -95,6 +107,7 @@ impl LoginRecord {
             permissions: Vec::new(),
             role: false,
             credentials: Vec::new(),
+            group: false,
         }
     }
 }
@@ -158,6 +171,45 @@ impl Logins {
     pub fn may_connect(&self, login: &LoginRecord) -> bool {
         let denied = |p: &&PermissionDef| p.name == "CONNECT SQL" && p.state == PermissionState::Deny;
         login.sysadmin || !self.permissions_of(login).iter().any(denied)
+    }
+
+    /// What an account of a domain is as a login: its own one with all that those of its groups have, or, where it has none of its
+    /// own, what the groups' have under the account's name. `None` when neither it nor a group of its is known. A group's login that is
+    /// disabled gives nothing.
+    #[must_use]
+    pub fn of_account<'a>(&'a self, account: &'a Account) -> Option<Cow<'a, LoginRecord>> {
+        let own = self.all.iter().find(|login| account.is(&login.sid));
+        let mut groups = self.groups_of(account);
+        let Some(first) = own.or_else(|| groups.next()) else { return None };
+        let mut all = Cow::Borrowed(first);
+        if own.is_none() {
+            let (named, all) = (account.name(), all.to_mut());
+            (all.name, all.sid, all.group) = (named.to_owned(), account.sid().to_vec(), false);
+        }
+        for group in groups {
+            let all = all.to_mut();
+            if own.is_none() && all.default_database == "master" {
+                all.default_database.clone_from(&group.default_database);
+            }
+            all.sysadmin |= group.sysadmin;
+            all.roles.extend(group.roles.iter().cloned());
+            all.permissions.extend(group.permissions.iter().cloned());
+        }
+        Some(all)
+    }
+
+    /// The logins of an account's groups that let it in.
+    pub fn groups_of<'a>(&'a self, account: &'a Account) -> impl Iterator<Item = &'a LoginRecord> {
+        self.all.iter().filter(|login| !login.disabled && account.is_in(&login.sid))
+    }
+
+    /// What somebody is as a login; `None` of who is none.
+    #[must_use]
+    pub fn of<'a>(&'a self, who: &'a Identity) -> Option<Cow<'a, LoginRecord>> {
+        match &who.account {
+            Some(account) => self.of_account(account),
+            None => self.named(&who.login).map(Cow::Borrowed),
+        }
     }
 
     /// The one with this security identifier.
@@ -240,14 +292,16 @@ impl Engine {
         Some(DatabaseUser { user: (entry.id, user.principal_id), name: user.name, sid, password_hash })
     }
 
-    /// The user of an account of a domain, in the database that a client names. Its domain has said who it is.
+    /// The user of an account of a domain, or of a group of its, in the database that a client names. Its domain has said who it is.
     #[must_use]
-    pub fn database_user_of(&self, database: &str, account: &str) -> Option<DatabaseUser> {
+    pub fn database_user_of(&self, database: &str, account: &Account) -> Option<DatabaseUser> {
         let entry = self.database(database).filter(|_| self.takes_database_users())?;
         let picture = entry.picture();
-        let sid = windows::sid(account).filter(|_| picture.settings().is_contained())?;
-        let user = picture.stored_principals().find(|p| p.sid.as_ref() == Some(&sid))?;
-        let (user, name) = ((entry.id, user.principal_id), user.name.clone());
+        if !picture.settings().is_contained() {
+            return None;
+        }
+        let user = (entry.id, picture.users_of(account).first()?.principal_id);
+        let (name, sid) = (account.name().to_owned(), account.sid().to_vec());
         Some(DatabaseUser { user, name, sid, password_hash: Vec::new() })
     }
 

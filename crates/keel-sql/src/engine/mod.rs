@@ -8,6 +8,7 @@
 //! (id, name, directory), per login and per changed configuration value, so the list of databases is as durable as
 //! anything else. `tempdb` is volatile: emptied at every start, as is `work`, where statements put what memory does not hold.
 
+mod accounts;
 mod attach;
 mod clone;
 mod copies;
@@ -185,6 +186,7 @@ pub struct Engine {
     diagnostics: std::sync::OnceLock<Arc<dyn crate::diagnostics::Diagnostics>>,
     failover_cluster: std::sync::OnceLock<Arc<dyn crate::FailoverCluster>>,
     objects: std::sync::OnceLock<Arc<dyn keel_base::env::objects::Objects>>,
+    directory: std::sync::OnceLock<Arc<dyn crate::windows::Directory>>,
     /// Turns of balanced read-only routing.
     pub routing: crate::hadr::Rotation,
     /// Ids given to databases that are being seeded.
@@ -291,6 +293,7 @@ impl Engine {
             diagnostics: std::sync::OnceLock::new(),
             failover_cluster: std::sync::OnceLock::new(),
             objects: std::sync::OnceLock::new(),
+            directory: std::sync::OnceLock::new(),
             routing: crate::hadr::Rotation::default(),
             places: Mutex::default(),
             devices: Arc::default(),

@@ -82,7 +82,6 @@ impl Runner<'_> {
             }
             given => given.trim().to_owned(),
         };
-        let login = self.info.login();
         let def = EventNotificationDef {
             id: entry.allocate_object(),
             name: name.to_owned(),
@@ -92,7 +91,7 @@ impl Runner<'_> {
             service: n.service.to_string(),
             broker,
             owner: self.info.token_in(&entry).map_or(crate::catalog::DBO_USER, |token| token.user),
-            sid: self.info.login_named(&login).map(|l| l.sid).unwrap_or_default(),
+            sid: self.info.own_sid(),
             created: self.info.engine.now_local(),
         };
         self.put(&entry, CatalogObject::EventNotification(Arc::new(def)))?;

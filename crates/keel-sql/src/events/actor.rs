@@ -116,7 +116,7 @@ impl Actor for Info {
                 _ => login.login.clone().into(),
             },
             Action::ServerPrincipalSid => {
-                self.login_named(&self.login()).map_or(Field::Null, |login| Field::Bytes(login.sid))
+                self.login_of(&self.identity_now()).map_or(Field::Null, |login| Field::Bytes(login.sid))
             }
             Action::ClientAppName => login.app_name.clone().into(),
             Action::ClientHostname => login.host_name.clone().into(),

@@ -186,7 +186,7 @@ impl Info {
         let place = Place { database: Some(database.id), queue: None };
         self.engine.raise(raised, place, self.shared.id, || {
             let login = &self.shared.login;
-            let sid = self.login_named(&login.login).map(|l| l.sid).unwrap_or_default();
+            let sid = self.login_of(&self.identity_at_login()).map(|l| l.sid).unwrap_or_default();
             let said = Elements::default()
                 .with("DatabaseID", &database.id.0.to_string())
                 .with("HostName", &login.host_name)

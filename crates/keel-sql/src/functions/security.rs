@@ -1,14 +1,18 @@
 //! Functions about logins, users and permissions.
 
 use super::{int, number, string, text};
-use crate::catalog::{FIXED_SERVER_ROLES, Named, PERMISSIONS, PUBLIC, SecurableRef, Token};
-use crate::engine::DatabaseEntry;
+use crate::catalog::{
+    FIXED_SERVER_ROLES, Named, PERMISSIONS, PUBLIC, Picture, PrincipalDef, SecurableRef, Token,
+};
+use crate::engine::{DatabaseEntry, LoginRecord};
 use crate::session::info::Info;
 use crate::session::scope::Scope;
+use crate::windows;
 use keel_query::catalog::Catalog as _;
 use keel_query::scope::NameParts;
 use keel_types::Value;
 use keel_types::error::Result;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(super) fn login_name(info: &Info, args: &[Value]) -> Result<Value> {
@@ -21,7 +25,8 @@ pub(super) fn login_name(info: &Info, args: &[Value]) -> Result<Value> {
         }
         Some(sid) => {
             let bytes = sid.as_bytes().unwrap_or_default();
-            Ok(string(info.logins()?.of_sid(bytes).map(|l| l.name.clone())))
+            let own = || info.login_now().filter(|login| login.sid == bytes).map(|login| login.name);
+            Ok(string(info.logins()?.of_sid(bytes).map(|l| l.name.clone()).or_else(own)))
         }
     }
 }
@@ -70,7 +75,11 @@ fn token(info: &Info) -> Option<std::sync::Arc<Token>> {
 
 pub(super) fn user_name(info: &Info, args: &[Value]) -> Result<Value> {
     let id = match number(args, 0) {
-        None if args.is_empty() => token(info).map(|t| t.user),
+        None if args.is_empty() => match token(info) {
+            // Who is here by a group has no user of that name; it is called as its domain calls it.
+            Some(token) if token.by_group => return Ok(Value::str(info.login().as_str())),
+            token => token.map(|t| t.user),
+        },
         None => None,
         Some(id) => i32::try_from(id).ok(),
     };
@@ -97,25 +106,39 @@ pub(super) fn is_server_role_member(info: &Info, args: &[Value]) -> Result<Value
         return Ok(Value::Null);
     }
     let now = info.identity_now();
-    let (name, sysadmin, is_login) = match text(args, 1) {
-        Some(name) => (name.to_owned(), false, true),
-        None => (now.login.to_string(), now.sysadmin, now.user.is_none()),
+    let (login, sysadmin, is_login) = match text(args, 1) {
+        Some(name) => (logins.named(name).map(Cow::Borrowed), false, true),
+        None => (logins.of(&now), now.sysadmin, now.user.is_none()),
     };
-    let Some(login) = logins.named(&name) else {
+    let Some(login) = login else {
         return Ok(if text(args, 1).is_some() {
             Value::Null
         } else {
             int(Some(i64::from(fixed && sysadmin)))
         });
     };
-    let member = logins.roles_of(login).iter().any(|r| r.eq_ignore_ascii_case(&role));
+    let member = logins.roles_of(&login).iter().any(|r| r.eq_ignore_ascii_case(&role));
     // Who may do everything is in every fixed role, and in those of one's own that he was made a member of.
     let all = fixed && (sysadmin || is_login && login.sysadmin && text(args, 1).is_some());
     Ok(Value::Int(i64::from(all || is_login && member)))
 }
 
+/// Whether the session is in a domain's group; NULL for a group that nobody knows.
+fn is_in_group(info: &Info, picture: &Picture, name: &str) -> Result<Value> {
+    let user = picture.principal_named(name).filter(PrincipalDef::is_windows_group).and_then(|user| user.sid);
+    let login = || info.login_named(name).filter(LoginRecord::is_windows_group).map(|login| login.sid);
+    let listed = || info.engine.find_account(name).ok().filter(|found| found.group).map(|found| found.sid);
+    let group = user.or_else(login).or_else(listed);
+    let account = info.identity_now().account;
+    let is_in = |group: Vec<u8>| i64::from(account.is_some_and(|account| account.is_in(&group)));
+    Ok(int(group.map(is_in)))
+}
+
 pub(super) fn is_member(info: &Info, args: &[Value]) -> Result<Value> {
     let picture = info.picture(&info.current_database());
+    if let (Some(name), 1) = (text(args, 0).filter(|name| windows::parts(name).is_some()), args.len()) {
+        return is_in_group(info, &picture, name);
+    }
     let Some(role) = text(args, 0).and_then(|n| picture.principal_named(n)).filter(|p| p.role) else {
         return Ok(Value::Null);
     };

@@ -178,7 +178,7 @@ impl Runner<'_> {
     pub(crate) fn kill_subscriptions(&mut self, id: Option<i64>) -> Result<()> {
         let all = self.info.engine.subscriptions.all();
         let chosen = |s: &Subscription| id.is_none_or(|id| u64::try_from(id) == Ok(s.stored.id));
-        let own = self.info.login_named(&self.info.login()).map(|l| l.sid).unwrap_or_default();
+        let own = self.info.own_sid();
         let any = self.info.may_on_server("ALTER SERVER STATE");
         let mut killed = 0;
         for (database, s) in all.iter().filter(|(_, s)| chosen(s) && (any || s.stored.sid == own)) {

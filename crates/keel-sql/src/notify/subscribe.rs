@@ -101,7 +101,7 @@ impl Runner<'_> {
         if !may {
             return Err(errors::may_not_subscribe(login, entry.name()));
         }
-        let sid = self.info.login_named(&login).map(|l| l.sid).unwrap_or_default();
+        let sid = self.info.own_sid();
         let owner = self.info.token_in(entry).map_or(crate::catalog::DBO_USER, |token| token.user);
         Ok(Subscriber { message, to, owner, sid })
     }

@@ -3,6 +3,7 @@
 //! One table, [`ALL`]: name and code. A procedure gets its arguments as given and answers with a return status; rows and
 //! messages go to the client through the runner. Adding one is adding a line.
 
+mod accounts;
 mod agent;
 mod backups;
 mod bindings;
@@ -155,6 +156,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_describe_parameter_encryption", execute::sp_describe_parameter_encryption),
     p("sp_xml_preparedocument", xml_documents::sp_xml_preparedocument),
     p("sp_xml_removedocument", xml_documents::sp_xml_removedocument),
+    p("xp_logininfo", accounts::xp_logininfo),
     p("xp_msver", server::xp_msver),
     p("xp_instance_regread", host::xp_regread),
     p("xp_regread", host::xp_regread),

@@ -232,32 +232,6 @@ declare @sql nvarchar(max) = N'drop login ' + quotename(@loginame)
 exec (@sql)
 return @@error
 GO
-create procedure sys.xp_logininfo @acctname sysname = null, @option varchar(10) = null, @privilege varchar(10) = 'not wanted' output
-as
-set nocount on
-if @acctname is not null and charindex(N'\', @acctname) = 0
-begin
-    raiserror(15407, 11, 1, @acctname)
-    return 1
-end
-if lower(@option) not in ('all', 'members')
-begin
-    raiserror(15600, -1, -1, 'xp_logininfo')
-    return 1
-end
-declare @found table (account sysname, type char(8), privilege char(9), mapped sysname)
--- Members of groups are the domain's to say.
-insert @found
-select name, case type when 'G' then 'group' else 'user' end, case is_srvrolemember('sysadmin', name) when 1 then 'admin' else 'user' end, name
-from sys.server_principals
-where type in ('U', 'G') and (@acctname is null or name = @acctname) and isnull(lower(@option), 'all') = 'all'
-if @privilege = 'not wanted'
-    select account as [account name], type, privilege, mapped as [mapped login name], cast(null as sysname) as [permission path]
-    from @found order by account
-else
-    select @privilege = rtrim(max(privilege)) from @found
-return 0
-GO
 create procedure sys.sp_addapprole @rolename sysname, @password sysname
 as
 declare @sql nvarchar(max) = N'create application role ' + quotename(@rolename) + N' with password = ' + quotename(@password, '''')

@@ -16,8 +16,8 @@ use crate::program::{Guards, ModuleIdentity, Program, ProgramKind, Unit, UnitSou
 use crate::run::{Frame, Runner};
 use crate::sink::{ColumnMeta, ResultSink, command};
 use keel_parser::ast;
-use keel_query::catalog::{Catalog as _, TableDef};
-use keel_query::dml::{BulkInserter, BulkOptions, BulkRow, Cell};
+use keel_query::catalog::{Catalog as _, ColumnDef, ModuleDef, TableDef};
+use keel_query::dml::{BulkInserter, BulkOptions, BulkRow, Cell, loaded_view};
 use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
@@ -321,29 +321,75 @@ fn inserter(runner: &Runner<'_>, target: ast::TableRef, columns: Vec<ast::Ident>
     (Arc::new(program), Unit::new(UnitSource::Statement(statement)))
 }
 
+/// Where a bulk load goes: a table, or the one behind a view.
+pub(super) struct Destination {
+    pub table: Arc<TableDef>,
+    /// The table's whole name.
+    pub name: ast::ObjectName,
+    /// Columns as they are called where the load goes, each with its place in the table.
+    pub columns: Vec<(String, usize)>,
+}
+
+pub(super) fn column_meta(c: &ColumnDef) -> ColumnMeta {
+    let mut meta = ColumnMeta::new(c.name.as_str(), c.ty);
+    meta.collation = c.collation;
+    meta.nullable = c.nullable;
+    meta.identity = c.identity.is_some();
+    meta
+}
+
 impl Runner<'_> {
+    /// The table that a name stands for, or the one behind the columns of a view that are `named` (all, when none is).
+    ///
+    /// # Errors
+    /// 208; those of an INSERT into the view.
+    pub(super) fn bulk_destination(
+        &self,
+        program: &Program,
+        name: &ast::ObjectName,
+        named: &[ast::Ident],
+        fire_triggers: bool,
+    ) -> Result<Destination> {
+        let scope = self.ddl_scope(program);
+        if let Some(table) = crate::ddl::find_table(&scope, name) {
+            let columns = table.columns.iter().enumerate().map(|(at, c)| (c.name.clone(), at)).collect();
+            return Ok(Destination { table, name: name.clone(), columns });
+        }
+        let view = loaded_view(&scope, name, named)?.ok_or_else(|| errors::invalid_object_name(name))?;
+        let instead =
+            |m: &Arc<ModuleDef>| m.trigger.is_some_and(|t| t.instead_of && t.on_insert && !t.disabled);
+        let triggers =
+            self.object(program, name).map(|(entry, view, _)| self.info.picture(&entry).triggers(view));
+        if fire_triggers && triggers.unwrap_or_default().iter().any(instead) {
+            return Err(errors::not_supported("FIRE_TRIGGERS of a view with an INSTEAD OF trigger"));
+        }
+        let entry = self.info.engine.database_by_id(view.table.database);
+        let entry = entry.ok_or_else(|| errors::invalid_object_name(name))?;
+        let schema = self.info.picture(&entry).schema(view.table.schema_id).map(|s| s.name.clone());
+        let name = ast::ObjectName {
+            database: Some(ast::Ident::new(&*entry.name())),
+            schema: schema.map(ast::Ident::new),
+            ..ast::ObjectName::simple(ast::Ident::new(view.table.name.as_str()))
+        };
+        Ok(Destination { table: view.table, name, columns: view.columns })
+    }
+
     /// `INSERT BULK`: remembers what is to come.
     pub(crate) fn announce_bulk(&mut self, program: &Program, b: &ast::InsertBulk) -> Result<()> {
-        let table = {
-            let scope = self.ddl_scope(program);
-            crate::ddl::find_table(&scope, &b.table).ok_or_else(|| errors::invalid_object_name(&b.table))?
-        };
-        let mut columns = Vec::with_capacity(b.columns.len());
-        for announced in &b.columns {
-            let c = table.columns.iter().find(|c| fold(&c.name) == fold(&announced.name.text));
-            let c = c.ok_or_else(|| no_column(&announced.name.text))?;
-            let mut meta = ColumnMeta::new(c.name.as_str(), c.ty);
-            meta.collation = c.collation;
-            meta.nullable = c.nullable;
-            meta.identity = c.identity.is_some();
-            columns.push(meta);
-        }
         let has = |name: &str| b.options.iter().any(|o| o.name == name);
+        let announced: Vec<ast::Ident> = b.columns.iter().map(|c| c.name.clone()).collect();
+        let destination = self.bulk_destination(program, &b.table, &announced, has("FIRE_TRIGGERS"))?;
+        let mut columns = Vec::with_capacity(announced.len());
+        for name in &announced {
+            let c = destination.columns.iter().find(|(shown, _)| fold(shown) == fold(&name.text));
+            let (_, at) = c.ok_or_else(|| no_column(&name.text))?;
+            columns.push(column_meta(&destination.table.columns[*at]));
+        }
         // Clients that want the server's values leave the column out, and have no other way to say what they want.
         let keep_identity = columns.iter().any(|c| c.identity);
         *self.info.bulk.borrow_mut() = Some(PendingBulk {
             target: BulkTarget { columns },
-            table: b.table.clone(),
+            table: destination.name,
             options: BulkOptions {
                 keep_identity,
                 check_constraints: has("CHECK_CONSTRAINTS"),

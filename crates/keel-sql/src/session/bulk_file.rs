@@ -34,7 +34,7 @@ pub use self::rowset::FormatFile;
 pub(crate) use self::rowset::bulk_rowset;
 use self::rowset::format_text;
 use super::Info;
-use super::bulk::{BulkSource, BulkTarget, PendingBulk, load};
+use super::bulk::{BulkSource, BulkTarget, PendingBulk, column_meta, load};
 use crate::errors;
 use crate::program::Program;
 use crate::run::Runner;
@@ -176,20 +176,21 @@ impl Runner<'_> {
         if !laid_out && (options.field.is_empty() || options.row.is_empty()) {
             return Err(errors::not_supported("An empty terminator"));
         }
-        let (table, defaults) = {
+        let destination = self.bulk_destination(program, &b.table, &[], options.fire_triggers)?;
+        let own = |(name, at): &(String, usize)| ColumnDef {
+            name: name.clone(),
+            ..destination.table.columns[*at].clone()
+        };
+        let columns: Vec<ColumnDef> = destination.columns.iter().map(own).collect();
+        let defaults = {
             let scope = self.ddl_scope(program);
-            let table = crate::ddl::find_table(&scope, &b.table);
-            let table = table.ok_or_else(|| errors::invalid_object_name(&b.table))?;
-            let columns = table.columns.iter();
             let default = |c: &ColumnDef| -> Result<Option<CompiledExpr>> {
                 let Some(d) = c.default.as_ref().filter(|_| !options.keep_nulls) else { return Ok(None) };
                 let e = keel_parser::parse_expr(&d.text).map_err(crate::run::parse_error)?;
                 keel_query::compile_expr(&scope, &e, Some(c.ty)).map(Some)
             };
-            let defaults = columns.map(default).collect::<Result<Vec<_>>>()?;
-            (table, defaults)
+            columns.iter().map(default).collect::<Result<Vec<_>>>()?
         };
-        let columns = table.columns.clone();
         let layout = match (&options.format_file, options.native) {
             (Some(file), _) => Some(layout::format_file(&format_text(self.info, file)?, file, &columns)?),
             (None, Some(wide)) => Some(layout::native(&columns, wide)?),
@@ -200,7 +201,8 @@ impl Runner<'_> {
         let file = data_file(self.info, &name)?;
         let rejected = options.rejected(self.info)?;
         let given = |c: &ColumnDef| c.computed.is_some() || c.ty == SqlType::RowVersion;
-        let sent = columns.iter().filter(|c| !given(c) && (c.identity.is_none() || options.keep_identity));
+        let sent = destination.columns.iter().map(|(_, at)| &destination.table.columns[*at]);
+        let sent = sent.filter(|c| !given(c) && (c.identity.is_none() || options.keep_identity));
         let target = BulkTarget { columns: sent.map(column_meta).collect() };
         let how = BulkOptions {
             keep_identity: options.keep_identity,
@@ -209,7 +211,7 @@ impl Runner<'_> {
             keep_nulls: true,
             table_lock: options.table_lock,
         };
-        let bulk = PendingBulk::new(target, b.table.clone(), how, options.fire_triggers);
+        let bulk = PendingBulk::new(target, destination.name, how, options.fire_triggers);
         let form = options.form(layout.is_some());
         let width = layout.as_ref().map_or(columns.len(), Vec::len);
         let reader = Reader::new(Input::new(file, name, form), options, width, layout, rejected);
@@ -267,12 +269,4 @@ fn narrow(bytes: &[u8]) -> String {
         Ok(text) => text.to_owned(),
         Err(_) => encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
     }
-}
-
-fn column_meta(c: &ColumnDef) -> ColumnMeta {
-    let mut meta = ColumnMeta::new(c.name.as_str(), c.ty);
-    meta.collation = c.collation;
-    meta.nullable = c.nullable;
-    meta.identity = c.identity.is_some();
-    meta
 }

@@ -9,12 +9,14 @@ use crate::catalog::{DBO, GUEST_USER, Picture, PrincipalDef, Refusal, SecurableR
 use crate::engine::{DatabaseEntry, LoginRecord, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::program::{ModuleIdentity, Need, Program};
+use crate::windows::Account;
 use keel_base::DatabaseId;
 use keel_query::SessionInfo as _;
 use keel_query::bind::mask::{self, MaskSource};
 use keel_query::catalog::{Catalog as _, EXECUTE_AS_OWNER, TableDef};
 use keel_types::error::Result;
 use smol_str::SmolStr;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A login, or a user that EXECUTE AS USER made of it.
@@ -26,6 +28,8 @@ pub struct Identity {
     pub sysadmin: bool,
     /// EXECUTE AS USER: good in this database only.
     pub user: Option<(DatabaseId, i32)>,
+    /// The account of a domain that it is; it may have no login of its own but for its groups'.
+    pub account: Option<Arc<Account>>,
     /// EXECUTE AS … WITH COOKIE: what REVERT has to say.
     pub cookie: Option<Cookie>,
 }
@@ -40,19 +44,38 @@ impl Info {
     /// Who the session is now.
     #[must_use]
     pub fn identity_now(&self) -> Identity {
-        self.impersonated.borrow().last().cloned().unwrap_or_else(|| Identity {
+        self.impersonated.borrow().last().cloned().unwrap_or_else(|| self.identity_at_login())
+    }
+
+    /// Who it came as.
+    #[must_use]
+    pub fn identity_at_login(&self) -> Identity {
+        Identity {
             login: SmolStr::new(&self.shared.login.login),
             sysadmin: self.shared.login.sysadmin,
             user: self.shared.login.user,
+            account: self.shared.login.account.clone(),
             cookie: None,
-        })
+        }
     }
 
     /// The login that the session is now; none for who is a user of a database only, whatever the name.
     #[must_use]
     pub fn login_now(&self) -> Option<LoginRecord> {
         let now = self.identity_now();
-        if now.user.is_some() { None } else { self.login_named(&now.login) }
+        if now.user.is_some() { None } else { self.login_of(&now) }
+    }
+
+    /// The security identifier of the login in force; empty of who is none.
+    #[must_use]
+    pub fn own_sid(&self) -> Vec<u8> {
+        self.login_of(&self.identity_now()).map(|login| login.sid).unwrap_or_default()
+    }
+
+    /// What somebody is as a login, whether he is a user of a database only or not.
+    #[must_use]
+    pub fn login_of(&self, who: &Identity) -> Option<LoginRecord> {
+        self.logins().ok()?.of(who).map(Cow::into_owned)
     }
 
     /// The next REVERT takes this cookie.
@@ -182,13 +205,19 @@ impl Info {
         let now = self.identity_now();
         let open = matches!(entry.id, MASTER | TEMPDB | MSDB) || self.system_database(entry.id).is_some();
         match now.user {
-            Some((database, user)) if database == entry.id => Some(picture.token_of(user)),
+            Some((database, user)) if database == entry.id => {
+                let of_account = now.account.and_then(|account| picture.token_of_account(&account, false));
+                Some(of_account.unwrap_or_else(|| picture.token_of(user)))
+            }
             // A user of one database is nobody in the others.
             Some(_) => (entry.id == TEMPDB).then(|| picture.token_of(GUEST_USER)),
             None if now.sysadmin => Some(Token::dbo()),
             None => {
-                let login = self.login_named(&now.login)?;
-                picture.token_of_login(&login.sid, open)
+                let login = self.login_of(&now)?;
+                match now.account {
+                    Some(account) => picture.token_of_account(&account, open),
+                    None => picture.token_of_login(&login.sid, open),
+                }
             }
         }
     }
@@ -240,8 +269,8 @@ impl Info {
             return now.sysadmin && now.user.is_none();
         }
         let Ok(logins) = self.logins() else { return false };
-        let Some(login) = logins.named(&now.login) else { return false };
-        let (permissions, roles) = (logins.permissions_of(login), logins.roles_of(login));
+        let Some(login) = logins.of(&now) else { return false };
+        let (permissions, roles) = (logins.permissions_of(&login), logins.roles_of(&login));
         let own = || permissions.iter().copied().filter(|q| q.on == SecurableRef::Server);
         if decide(own(), permission) == Verdict::Denied {
             return false;
@@ -274,8 +303,8 @@ impl Info {
         let now = self.identity_now();
         let (Some(group), None) = (group, now.user) else { return false };
         let Ok(logins) = self.logins() else { return false };
-        let Some(login) = logins.named(&now.login) else { return false };
-        let permissions = logins.permissions_of(login);
+        let Some(login) = logins.of(&now) else { return false };
+        let permissions = logins.permissions_of(&login);
         let here = || permissions.iter().copied().filter(|q| q.on == SecurableRef::AvailabilityGroup(group));
         let alter = decide(here(), "ALTER");
         alter == Verdict::Allowed || alter != Verdict::Denied && decide(here(), "CONTROL") == Verdict::Allowed

@@ -51,6 +51,7 @@ use crate::program::Program;
 use crate::run::{Frame, Halt, Runner, called, run_rpc, use_database};
 use crate::sink::Unheard;
 use crate::sink::{DoneInfo, DoneKind, ResultSink, RpcParam, RpcProcedure, TransactionRequest, command};
+use crate::windows::Account;
 use info::{Info, Pending};
 use keel_query::IsolationLevel;
 use keel_types::error::Result;
@@ -69,8 +70,8 @@ pub struct SessionOptions {
     pub password: Secret,
     /// The login's security identifier; empty of sessions of the server's own.
     pub sid: Vec<u8>,
-    /// It came by Kerberos: the domain has said who it is.
-    pub kerberos: bool,
+    /// The account of a domain that came by Kerberos; `None` of who came with a password.
+    pub account: Option<Arc<Account>>,
     /// Member of sysadmin.
     pub sysadmin: bool,
     /// A user of that database, who has logged in to it and is nobody elsewhere: its `principal_id` there.
@@ -115,13 +116,13 @@ impl SessionOptions {
     /// How the client has proved who it is, as `auth_scheme` says it.
     #[must_use]
     pub(crate) fn auth_scheme(&self) -> &'static str {
-        if self.kerberos { "KERBEROS" } else { "SQL" }
+        if self.account.is_some() { "KERBEROS" } else { "SQL" }
     }
 
     /// Domain and name of the account that it came with; empty when it came with a password.
     #[must_use]
     pub(crate) fn account(&self) -> (&str, &str) {
-        crate::windows::parts(&self.login).filter(|_| self.kerberos).unwrap_or_default()
+        crate::windows::parts(&self.login).filter(|_| self.account.is_some()).unwrap_or_default()
     }
 
     /// `security_id`: that of the server's own sessions is `sa`'s.

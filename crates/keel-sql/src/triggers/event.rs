@@ -170,7 +170,7 @@ impl Event {
 pub(crate) fn logon_document(info: &Info, pooled: bool) -> Value {
     use base64::Engine as _;
     let login = &info.shared.login;
-    let sid = info.login_named(&login.login).map(|l| l.sid).unwrap_or_default();
+    let sid = info.login_of(&info.identity_at_login()).map(|l| l.sid).unwrap_or_default();
     let mut out = String::from("<EVENT_INSTANCE>");
     push_header(&mut out, info, event_types::LOGON);
     push_element(&mut out, "LoginType", crate::windows::login_type(&sid));

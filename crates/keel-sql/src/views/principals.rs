@@ -7,8 +7,8 @@ use crate::catalog::{
     ENDPOINT_PERMISSIONS, FIXED_SERVER_ROLES, GROUP_PERMISSIONS, GUEST_USER, Named, PERMISSIONS,
     PermissionDef, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
 };
+use crate::engine::LoginRecord;
 use crate::session::scope::Scope;
-use crate::windows;
 use keel_query::catalog::Catalog as _;
 use keel_types::{Length, SqlType, Value};
 
@@ -209,7 +209,7 @@ fn syslogin(l: &crate::engine::LoginRecord, connects: bool) -> Vec<Value> {
     row.extend([text(l.default_database.as_str()), text(l.default_language.as_str())]);
     // A disabled one may connect too; it is turned away later.
     let flag = |on: bool| int(i32::from(on));
-    let (windows, group) = (l.is_windows(), windows::is_group(&l.sid));
+    let (windows, group) = (l.is_windows(), l.is_windows_group());
     row.extend([flag(!connects), flag(connects)]);
     row.extend([flag(windows), flag(group), flag(windows && !group), flag(l.sysadmin)]);
     let roles =
@@ -230,8 +230,10 @@ pub(super) fn visible_logins(cx: &ViewContext<'_>) -> Vec<crate::engine::LoginRe
 fn visible_principals(cx: &ViewContext<'_>) -> Vec<crate::engine::LoginRecord> {
     let mut all = cx.info.logins().unwrap_or_default().to_vec();
     if !sees_logins(cx) {
-        let own = cx.info.identity_now().login;
-        all.retain(|l| l.role || l.principal_id == SA || l.name.eq_ignore_ascii_case(&own));
+        let own = cx.info.identity_now();
+        let groups_own = |l: &LoginRecord| own.account.as_ref().is_some_and(|account| account.is_in(&l.sid));
+        let is_own = |l: &LoginRecord| l.name.eq_ignore_ascii_case(&own.login) || groups_own(l);
+        all.retain(|l| l.role || l.principal_id == SA || is_own(l));
     }
     all
 }

@@ -3,6 +3,7 @@
 
 use super::{DESC, INT, NAME, NULL, SID, SystemView, ViewContext, int, text};
 use crate::catalog::FIXED_SERVER_ROLES;
+use crate::engine::LoginRecord;
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
@@ -62,11 +63,17 @@ fn row(id: i64, sid: Value, name: &str, kind: &str) -> Vec<Value> {
 fn login_token(cx: &ViewContext<'_>) -> Rows {
     let now = cx.info.identity_now();
     let logins = cx.info.logins().unwrap_or_default();
-    let Some(login) = logins.named(&now.login).filter(|_| now.user.is_none()) else { return Vec::new() };
-    let mut rows =
-        vec![row(login.principal_id.into(), Value::bytes(login.sid.clone()), &login.name, "SQL LOGIN")];
+    let Some(login) = logins.of(&now).filter(|_| now.user.is_none()) else { return Vec::new() };
+    let of_login = |login: &LoginRecord, kind| {
+        row(login.principal_id.into(), Value::bytes(login.sid.clone()), &login.name, kind)
+    };
+    let kind = if login.is_windows() { "WINDOWS LOGIN" } else { "SQL LOGIN" };
+    let mut rows = vec![of_login(&login, kind)];
+    if let Some(account) = &now.account {
+        rows.extend(logins.groups_of(account).map(|group| of_login(group, "WINDOWS GROUP")));
+    }
     rows.push(row(SERVER_PUBLIC, NULL, "public", "SERVER ROLE"));
-    let of = logins.roles_of(login);
+    let of = logins.roles_of(&login);
     let fixed = FIXED_SERVER_ROLES.iter();
     let fixed = fixed.filter(|(name, _)| of.contains(name) || *name == "sysadmin" && now.sysadmin);
     rows.extend(fixed.map(|(name, id)| row((*id).into(), NULL, name, "SERVER ROLE")));
@@ -80,7 +87,12 @@ fn user_token(cx: &ViewContext<'_>) -> Rows {
     let Some(token) = cx.info.token_in(&cx.entry) else { return Vec::new() };
     let principal = |id: &i32| {
         let p = cx.picture.principal(*id)?;
-        let kind = if p.role { "ROLE" } else { "SQL USER" };
+        let kind = match &p {
+            p if p.role => "ROLE",
+            p if p.is_windows_group() => "WINDOWS GROUP",
+            p if p.is_windows() => "WINDOWS USER",
+            _ => "SQL USER",
+        };
         let sid = super::sid_of(&p).map_or(NULL, Value::bytes);
         Some(row(p.principal_id.into(), sid, &p.name, kind))
     };

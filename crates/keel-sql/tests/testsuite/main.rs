@@ -39,3 +39,4 @@ mod server_options;
 mod settling;
 mod startup;
 mod trace_events;
+mod windows;

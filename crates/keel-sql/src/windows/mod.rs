@@ -1,10 +1,17 @@
 //! Accounts of a domain, as logins and users have them: `DOMAIN\name`, and the security identifier that stands for each.
 //!
-//! Who a client is, its domain says (Kerberos, by the server's shell); what it may do, the login of its account does. A domain would
-//! say an account's security identifier too, if it were asked. Nobody asks it here: the identifier is made from the name. So every
-//! instance comes to the same one, and the users of a database that is moved, or of a replica, find their logins again.
+//! Who a client is and in which groups, its domain says ([`Account`], of Kerberos, by the server's shell); what it may do, the logins of
+//! its account and groups do. The security identifier of a login's name says the domain's [`Directory`], where there is one.
+//! Elsewhere it is made from the name. Either way every instance comes to the same one, and the users of a database that is
+//! moved, or of a replica, find their logins again.
 //!
 //! The binary form is that of [MS-DTYP] 2.4.2.2: revision, number of parts, authority, parts.
+
+mod account;
+mod directory;
+
+pub use account::Account;
+pub use directory::{Directory, Listed, Unanswered};
 
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
@@ -18,13 +25,15 @@ const DOMAIN_ACCOUNT: u32 = 21;
 const BUILTIN: u32 = 32;
 /// First part of services of a machine.
 const SERVICE: u32 = 80;
+/// Everybody of whom it is known who he is.
+const AUTHENTICATED_USERS: &[u32] = &[11];
 
 /// Accounts whose identifiers are the same everywhere ([MS-DTYP] 2.4.2.4).
 const WELL_KNOWN: &[(&str, &[u32])] = &[
     ("NT AUTHORITY\\SYSTEM", &[18]),
     ("NT AUTHORITY\\LOCAL SERVICE", &[19]),
     ("NT AUTHORITY\\NETWORK SERVICE", &[20]),
-    ("NT AUTHORITY\\AUTHENTICATED USERS", &[11]),
+    ("NT AUTHORITY\\AUTHENTICATED USERS", AUTHENTICATED_USERS),
     ("BUILTIN\\ADMINISTRATORS", &[BUILTIN, 544]),
     ("BUILTIN\\USERS", &[BUILTIN, 545]),
 ];
@@ -73,10 +82,17 @@ pub fn is_account(sid: &[u8]) -> bool {
         && sid[2..8] == AUTHORITY
 }
 
-/// Whether it is one of a group.
+/// Whether it is one of a group that every machine has.
 #[must_use]
-pub fn is_group(sid: &[u8]) -> bool {
-    is_account(sid) && (sid[8..12] == BUILTIN.to_le_bytes() || *sid == *binary(&[11]))
+pub fn is_shipped_group(sid: &[u8]) -> bool {
+    is_account(sid) && (sid[8..12] == BUILTIN.to_le_bytes() || *sid == *binary(AUTHENTICATED_USERS))
+}
+
+/// Whether the name stands for the same on every machine: no domain is asked about it.
+#[must_use]
+pub fn is_shipped(name: &str) -> bool {
+    let domain = parts(name).map(|(domain, _)| domain.to_uppercase());
+    domain.is_some_and(|d| ["NT AUTHORITY", "NT SERVICE", "BUILTIN"].contains(&d.as_str()))
 }
 
 /// `LoginType` of events about a login.
@@ -94,7 +110,7 @@ mod tests {
         assert_eq!(sid("nt authority\\system"), Some(vec![1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0]));
         let administrators = sid("BUILTIN\\Administrators").expect("a name");
         assert_eq!(administrators, [1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 32, 2, 0, 0]);
-        assert!(is_group(&administrators) && is_account(&administrators));
+        assert!(is_shipped_group(&administrators) && is_account(&administrators));
         // S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464, as Windows documents it.
         let installer = [80, 956_008_885, 3_418_522_649, 1_831_038_044, 1_853_292_631, 2_271_478_464];
         assert_eq!(sid("NT SERVICE\\TrustedInstaller"), Some(binary(&installer)));
@@ -107,7 +123,7 @@ mod tests {
         assert_ne!(Some(&bob), sid("CORP\\eve").as_ref());
         assert_ne!(Some(&bob), sid("CORP2\\bob").as_ref());
         assert_eq!(bob.len(), 28);
-        assert!(is_account(&bob) && !is_group(&bob));
+        assert!(is_account(&bob) && !is_shipped_group(&bob));
         for name in ["bob", "\\bob", "CORP\\", "CORP\\bob\\x"] {
             assert_eq!(sid(name), None, "{name}");
         }
