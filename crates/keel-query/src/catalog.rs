@@ -8,9 +8,11 @@
 mod bindable;
 mod compression;
 mod plain;
+mod sensitivity;
 
 pub use bindable::{BindableDef, DefaultDef, RuleDef};
 pub use compression::Compression;
+pub use sensitivity::Sensitivity;
 
 use crate::full_text::{FullTextDef, StoplistDef};
 use crate::mask::MaskDef;
@@ -53,6 +55,9 @@ pub struct ColumnDef {
     /// MASKED WITH.
     #[serde(default)]
     pub mask: Option<MaskDef>,
+    /// ADD SENSITIVITY CLASSIFICATION.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<Sensitivity>,
     /// `user_type_id` of the alias type it was declared with; `ty` is what that stands for.
     #[serde(default)]
     pub alias: Option<i32>,

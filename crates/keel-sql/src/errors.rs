@@ -298,6 +298,8 @@ errors! {
     durability_of_memory(option) = 10779, 15, 1, "The durability option '{option}' is supported only with memory optimized tables.";
     /// Constraint could not be dropped; follows another error.
     constraint_not_dropped() = 3727, 16, 0, "Could not drop constraint. See previous errors.";
+    /// A label of a column that is longer than 128 characters.
+    text_too_long(start) = 103, 15, 4, "The identifier that starts with '{start}' is too long. Maximum length is 128.";
     /// Unknown column of a constraint or index.
     no_column_in_table(column) = 1911, 16, 1, "Column name '{column}' does not exist in the target table or view.";
     /// Index exists.

@@ -131,6 +131,15 @@ pub struct AlterSchema {
     pub object: ObjectName,
 }
 
+/// `ADD SENSITIVITY CLASSIFICATION TO columns WITH (…)`, `DROP SENSITIVITY CLASSIFICATION FROM columns`
+#[derive(Clone, Debug, PartialEq)]
+pub struct SensitivityClassification {
+    /// Tables with one of their columns each.
+    pub columns: Vec<(ObjectName, Ident)>,
+    /// What is said of them; `None` of DROP.
+    pub options: Option<Vec<Opt>>,
+}
+
 // ---- tables ----
 
 #[derive(Clone, Debug, PartialEq)]

@@ -348,6 +348,7 @@ pub enum StatementKind {
     AlterDatabase(Box<AlterDatabase>),
     CreateSchema(Box<CreateSchema>),
     AlterSchema(Box<AlterSchema>),
+    SensitivityClassification(Box<SensitivityClassification>),
     CreateTable(Box<CreateTable>),
     AlterTable(Box<AlterTable>),
     CreateIndex(Box<CreateIndex>),

@@ -25,7 +25,6 @@ const GENERIC_CLASSES: &[&[&str]] = &[
     &["BROKER", "PRIORITY"],
     &["REMOTE", "SERVICE", "BINDING"],
     &["CRYPTOGRAPHIC", "PROVIDER"],
-    &["SENSITIVITY", "CLASSIFICATION"],
     &["SEARCH", "PROPERTY", "LIST"],
     &["SELECTIVE", "XML", "INDEX"],
     &["COUNTER", "SIGNATURE"],

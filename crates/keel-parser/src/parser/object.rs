@@ -3,7 +3,8 @@
 use super::Parser;
 use crate::ast::{
     AlterSchema, CreateBindable, CreateSchema, CreateSequence, CreateSynonym, CreateType, CreateTypeKind,
-    Drop, DropClass, Ident, ModuleVerb, SequenceOption, Statement, StatementKind, XmlCollection,
+    Drop, DropClass, Ident, ModuleVerb, ObjectName, SensitivityClassification, SequenceOption, Statement,
+    StatementKind, XmlCollection,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -300,6 +301,9 @@ impl Parser<'_> {
         if let Some(statement) = self.broker_statement("DROP")? {
             return Ok(statement);
         }
+        if self.at_word("SENSITIVITY") {
+            return self.sensitivity_classification("DROP");
+        }
         let Some(class) = self.drop_class() else { return self.generic("DROP") };
         if class == DropClass::AvailabilityGroup {
             let name = self.ident()?;
@@ -450,6 +454,31 @@ impl Parser<'_> {
             Tok::Kw(Kw::GRANT | Kw::REVOKE | Kw::DENY) => true,
             _ => false,
         }
+    }
+
+    /// At ADD, or behind DROP.
+    pub(super) fn sensitivity_classification(&mut self, verb: &str) -> Result<StatementKind> {
+        let add = verb == "ADD";
+        if add {
+            self.bump();
+        }
+        self.expect_word("SENSITIVITY")?;
+        self.expect_word("CLASSIFICATION")?;
+        self.expect_kw(if add { Kw::TO } else { Kw::FROM })?;
+        let columns = self.list(Self::column_of_table)?;
+        let mut options = None;
+        if add {
+            self.expect_kw(Kw::WITH)?;
+            options = Some(self.options_in_parentheses()?);
+        }
+        Ok(StatementKind::SensitivityClassification(Box::new(SensitivityClassification { columns, options })))
+    }
+
+    /// `[schema.]table.column`
+    fn column_of_table(&mut self) -> Result<(ObjectName, Ident)> {
+        let ObjectName { server, database, schema, name, span } = self.object_name()?;
+        let table = schema.ok_or_else(|| self.unexpected())?;
+        Ok((ObjectName { server: None, database: server, schema: database, name: table, span }, name))
     }
 
     fn alter_schema(&mut self) -> Result<AlterSchema> {

@@ -74,6 +74,7 @@ impl Parser<'_> {
             Kw::RESTORE => self.restore(),
             Kw::END => self.conversation()?.ok_or_else(|| self.unexpected()),
             Kw::SETUSER => self.set_user(),
+            Kw::ADD if self.word_ahead(1, "SENSITIVITY") => self.sensitivity_classification("ADD"),
             Kw::ADD | Kw::READTEXT | Kw::UPDATETEXT | Kw::WRITETEXT => {
                 self.refused()?.ok_or_else(|| self.unexpected())
             }

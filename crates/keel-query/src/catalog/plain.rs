@@ -21,6 +21,7 @@ impl ColumnDef {
             missing_value: None,
             rowguid: false,
             mask: None,
+            sensitivity: None,
             alias: None,
             rule: None,
         }

@@ -199,6 +199,7 @@ impl Runner<'_> {
             StatementKind::Audit(a) => self.audit_in_transaction(program, a)?,
             StatementKind::CreateSchema(c) => self.create_schema(program, frame, c)?,
             StatementKind::AlterSchema(a) => self.alter_schema(program, a)?,
+            StatementKind::SensitivityClassification(c) => self.classify_columns(program, c)?,
             StatementKind::CreateView(_)
             | StatementKind::CreateProcedure(_)
             | StatementKind::CreateFunction(_)

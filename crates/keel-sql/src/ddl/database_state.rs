@@ -188,7 +188,7 @@ impl Runner<'_> {
             logins.is_ok_and(|l| l.roles_of(login).iter().any(|role| role.eq_ignore_ascii_case("dbcreator")))
         };
         login.sysadmin
-            || engine.login_in(login.context.as_ref(), &login.login).is_some_and(|login| {
+            || engine.login_of(login).is_some_and(|login| {
                 let token = match &session.login.account {
                     Some(account) => picture.token_of_account(account, false),
                     None => picture.token_of_login(&login.sid, false),

@@ -46,6 +46,7 @@ mod policy;
 mod principal;
 mod query_store;
 mod security;
+pub(crate) mod sensitivity;
 mod server_role;
 mod statistics;
 mod storage;

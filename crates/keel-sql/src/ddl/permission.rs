@@ -49,6 +49,9 @@ impl Runner<'_> {
             S::SecurityPolicy(p) => self.may_define_policy(&entry, p),
             S::Broker(b) => self.may_define_broker(&entry, program, b),
             S::FullText(f) => self.may_define_full_text(&entry, program, f),
+            S::SensitivityClassification(_) => {
+                self.may_here_or_262(&entry, "ALTER ANY SENSITIVITY CLASSIFICATION")
+            }
             S::AlterSchema(a) => self.may_alter_schema(&entry, &a.schema.text),
             S::CreateTrigger(c) => match &c.target {
                 TriggerTarget::Object(table) => self.may_alter(program, table),

@@ -653,20 +653,21 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// The login of that name as who a session is; an account of a domain is also what its groups are, as their directory says.
-    fn login_as_identity(&self, name: &str) -> Option<Identity> {
+    /// The login of that name as who a session is. An account of a domain, which may have none of its own, is also what its groups are:
+    /// without an answer of the directory nobody becomes one, as something may be denied to them (15404).
+    fn login_as_identity(&self, name: &str) -> Result<Option<Identity>> {
         let login = self.info.login_named(name);
         let account = match &login {
             Some(login) if !login.is_windows() || login.is_windows_group() => None,
-            _ => self.info.engine.account(name).ok().map(Arc::new),
+            None if windows::parts(name).is_none() => return Ok(None),
+            _ => match self.info.engine.account(name) {
+                Err(e) if e.number == errors::no_windows_account("").number => return Ok(None),
+                account => Some(Arc::new(account?)),
+            },
         };
-        let mut identity = Identity { login: name.into(), account, ..Identity::default() };
-        let login = match &identity.account {
-            Some(_) => self.info.login_of(&identity)?,
-            None => login?,
-        };
-        (identity.login, identity.sysadmin) = (login.name.into(), login.sysadmin);
-        Some(identity)
+        let who = Identity { login: name.into(), account, ..Identity::default() };
+        let login = self.info.login_of(&who);
+        Ok(login.map(|login| Identity { login: login.name.into(), sysadmin: login.sysadmin, ..who }))
     }
 
     /// Becomes a login or a user of the current database, when the session may. Errors 15406, 15517.
@@ -675,7 +676,7 @@ impl Runner<'_> {
             ast::Principal::Login => {
                 let allowed =
                     self.info.unrestricted.get() || self.info.may_on_server("IMPERSONATE ANY LOGIN");
-                let identity = if allowed { self.login_as_identity(name) } else { None };
+                let identity = if allowed { self.login_as_identity(name)? } else { None };
                 let entry = self.info.current_database();
                 self.info.audit_impersonation("SL", &entry, name, identity.is_some())?;
                 self.info.impersonate(identity.ok_or_else(|| errors::cannot_execute_as_login(name))?);

@@ -2,6 +2,7 @@
 //!
 //! Everything else in the session asks here instead of the instance; a session outside any group's context gets the instance's.
 
+use super::SessionOptions;
 use super::info::Info;
 use crate::catalog::SystemDatabase;
 use crate::engine::{DatabaseEntry, Engine, LoginRecord, Logins, MASTER, MSDB, TEMPDB};
@@ -11,6 +12,7 @@ use crate::sink::{EnvChange, ResultSink};
 use keel_base::DatabaseId;
 use keel_types::Collation;
 use keel_types::error::Result;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Where a session is.
@@ -49,6 +51,16 @@ impl Engine {
     #[must_use]
     pub fn login_in(&self, context: Option<&ContainedGroup>, name: &str) -> Option<LoginRecord> {
         self.master_in(context).and_then(|master| master.logins()).ok()?.named(name).cloned()
+    }
+
+    /// What somebody who connects is as a login.
+    #[must_use]
+    pub(crate) fn login_of(&self, options: &SessionOptions) -> Option<LoginRecord> {
+        let logins = self.master_in(options.context.as_ref()).and_then(|master| master.logins()).ok()?;
+        match &options.account {
+            Some(account) => logins.of_account(account).map(Cow::into_owned),
+            None => logins.named(&options.login).cloned(),
+        }
     }
 }
 

@@ -197,7 +197,7 @@ pub struct Session {
 impl Session {
     pub(crate) fn open(engine: Arc<Engine>, options: SessionOptions) -> Result<Session> {
         let context = options.context.as_ref();
-        let login = || engine.login_in(context, &options.login);
+        let login = || engine.login_of(&options);
         let named = if options.database.is_empty() {
             login().map_or_else(|| "master".to_owned(), |login| login.default_database)
         } else {

@@ -12,8 +12,8 @@ use crate::windows;
 use keel_parser::ast::{
     AlterRoleAction, AlterTable, AlterTableAction as Alter, AuditAction, AuditSpecificationAction,
     AuditStatement, AvailabilityGroupAction, ContentIndex, CredentialAction, Drop, DropClass, Dropped,
-    FullTextStatement, GovernorStatement, KeyStatement, ModuleVerb, ObjectName, PartitionAction, Permission,
-    PermissionVerb, Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
+    FullTextStatement, GovernorStatement, Ident, KeyStatement, ModuleVerb, ObjectName, PartitionAction,
+    Permission, PermissionVerb, Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
 };
 use keel_parser::lexer::{Tok, tokenize};
 use keel_query::catalog::{Catalog as _, DATABASE_TRIGGERS, ModuleDef, ModuleKind, SERVER_TRIGGERS};
@@ -72,6 +72,14 @@ impl Runner<'_> {
             S::CreateSchema(c) => {
                 let name = c.name.as_ref().or(c.authorization.as_ref()).map_or("", |n| n.text.as_str());
                 within("CREATE_SCHEMA").map(|e| e.element("SchemaName", name).object(name, "SCHEMA"))
+            }
+            S::SensitivityClassification(c) => {
+                let verb = if c.options.is_some() { "ADD" } else { "DROP" };
+                let kind = format!("{verb}_SENSITIVITY_CLASSIFICATION");
+                let part = |(table, column): &(ObjectName, Ident)| {
+                    self.part(program, &kind, &column.text, "COLUMN", table)
+                };
+                return c.columns.iter().filter_map(part).collect();
             }
             S::AlterSchema(a) => self.named(program, &a.object).and_then(|(_, named)| {
                 let event = within("ALTER_SCHEMA")?.element("SchemaName", &a.schema.text);

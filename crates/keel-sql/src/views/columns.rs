@@ -4,6 +4,7 @@ use super::{
     BIT, Column, DESC, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext, bit, facts, int,
     text,
 };
+use crate::ddl::sensitivity::RANKS;
 use crate::engine::TEMPDB;
 use crate::session::info::Info;
 use keel_query::catalog::{ColumnDef, RuleDef, TableDef, TypeDef};
@@ -180,6 +181,12 @@ pub(super) static VIEWS: &[SystemView] = &[
         columns: &super::joined::<37>(COLUMN, &[("masking_function", super::TEXT)]),
         rows: masked_columns,
     },
+    SystemView {
+        schema: "sys",
+        name: "sensitivity_classifications",
+        columns: SENSITIVITY,
+        rows: sensitivity_classifications,
+    },
     SystemView { schema: "sys", name: "all_columns", columns: COLUMN, rows: all_columns },
     SystemView { schema: "sys", name: "system_columns", columns: COLUMN, rows: |_| system_columns() },
     SystemView { schema: "sys", name: "types", columns: TYPE, rows: types },
@@ -276,6 +283,30 @@ fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
     row.extend(encryption(c.ty));
     row.extend([bit(false), bit(c.mask.is_some()), NULL, NULL]);
     row
+}
+
+#[rustfmt::skip]
+const SENSITIVITY: &[super::Column] = &[
+    ("class", INT), ("class_desc", super::DESC), ("major_id", INT), ("minor_id", INT), ("label", NAME), ("label_id", NAME),
+    ("information_type", NAME), ("information_type_id", NAME), ("rank", INT), ("rank_desc", NAME),
+];
+
+/// `sys.sensitivity_classifications`: the columns of which something was said.
+fn sensitivity_classifications(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Rows::new();
+    for t in tables(cx) {
+        for c in &t.columns {
+            let Some(said) = &c.sensitivity else { continue };
+            let rank = said.rank.and_then(|rank| RANKS.into_iter().find(|(_, number)| *number == rank));
+            let mut row = vec![int(1), text("OBJECT_OR_COLUMN"), int(t.object_id), int(c.column_id)];
+            let texts = [&said.label, &said.label_id, &said.information_type, &said.information_type_id];
+            row.extend(texts.map(|said| said.as_deref().map_or(NULL, text)));
+            row.push(rank.map_or(NULL, |(_, number)| int(i32::from(number))));
+            row.push(rank.map_or(NULL, |(name, _)| text(name)));
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 /// `sys.masked_columns`: those columns of `sys.columns` that have a mask, with its function.
