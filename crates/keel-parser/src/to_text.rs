@@ -584,9 +584,25 @@ impl Writer {
                 self.put(if call.args.len() > 1 { "," } else { "" });
                 self.list(&call.args[1..]);
             }
+            None if name.starts_with("json_object") => self.pairs(&call.args),
             None => self.list(&call.args),
         }
+        match call.null_on_null {
+            Some(true) => self.put(" null on null"),
+            Some(false) => self.put(" absent on null"),
+            None => {}
+        }
         self.put(")");
+    }
+
+    /// `'key':value` of JSON_OBJECT and JSON_OBJECTAGG.
+    fn pairs(&mut self, args: &[Expr]) {
+        for (n, pair) in args.chunks(2).enumerate() {
+            self.put(if n > 0 { "," } else { "" });
+            self.list(&pair[..1]);
+            self.put(":");
+            self.list(&pair[1..]);
+        }
     }
 }
 

@@ -525,6 +525,7 @@ public class ClientTest {
                     try (Statement s = c.createStatement(type, ResultSet.CONCUR_READ_ONLY)) {
                         s.setFetchSize(size);
                         try (ResultSet r = s.executeQuery("SELECT id, name, amount FROM scroll_jdbc ORDER BY id")) {
+                            equal(r.getMetaData().getTableName(1), "scroll_jdbc");
                             scrolls(r, 50);
                         }
                         try (ResultSet r = s.executeQuery("SELECT id FROM scroll_jdbc WHERE id > 1000")) {

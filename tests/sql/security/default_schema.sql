@@ -91,6 +91,15 @@ execute as user = 'south'
 GO
 select place from orders
 GO
+-- Users change their own, and nobody else's.
+alter user south with default_schema = n
+GO
+select place from orders
+GO
+alter user north with default_schema = s
+GO
+alter user south with default_schema = s, name = west
+GO
 revert
 use master
 drop database shop

@@ -107,7 +107,7 @@ impl Runner<'_> {
     pub(super) fn alter_user(&mut self, a: &ast::AlterUser) -> Result<()> {
         let entry = self.info.current_database();
         let found = self.info.picture(&entry).principal_named(&a.name.text).filter(PrincipalDef::is_user);
-        let own = |user: &PrincipalDef| self.changes_own_password(&entry, user, &a.options);
+        let own = |user: &PrincipalDef| self.changes_own(&entry, user, &a.options);
         if found.as_ref().is_some_and(|p| p.principal_id == DBO_USER) {
             return Err(errors::cannot_alter_user(&a.name.text));
         }
@@ -128,13 +128,12 @@ impl Runner<'_> {
         self.put_principal(&entry, user)
     }
 
-    /// Whether a user of the database itself changes nothing but the password it knows.
-    fn changes_own_password(
-        &self,
-        entry: &Arc<DatabaseEntry>,
-        user: &PrincipalDef,
-        options: &[ast::Opt],
-    ) -> bool {
+    /// Whether a user changes nothing of its own but the default schema, or one of the database itself the password it knows.
+    fn changes_own(&self, entry: &Arc<DatabaseEntry>, user: &PrincipalDef, options: &[ast::Opt]) -> bool {
+        let token = self.info.token_in(entry).filter(|token| !token.by_group);
+        if options.iter().all(|o| o.name == "DEFAULT_SCHEMA") {
+            return token.is_some_and(|token| token.user == user.principal_id);
+        }
         let itself = self.info.identity_now().user == Some((entry.id, user.principal_id));
         let only = options.iter().all(|o| matches!(o.name.as_str(), "PASSWORD" | "OLD_PASSWORD"));
         itself && only && options.iter().any(|o| o.name == "OLD_PASSWORD")

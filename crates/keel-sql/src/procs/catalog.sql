@@ -664,6 +664,26 @@ from sys.server_role_members rm
     join sys.server_principals m on m.principal_id = rm.member_principal_id
 where @srvrolename is null or r.name = @srvrolename order by 1, 2
 GO
+create procedure sys.sp_MSdropconstraints @table sysname, @owner sysname = null
+as
+declare @id int = object_id(quotename(isnull(@owner, schema_name())) + '.' + quotename(@table))
+if @id is null
+begin
+    raiserror(15001, 11, 1, @table)
+    return 1
+end
+declare @text nvarchar(max)
+-- Foreign keys first, those of others too: what they refer to could not go.
+select @text = string_agg(cast('alter table ' + quotename(schema_name(schema_id)) + '.' + quotename(object_name(parent_object_id))
+    + ' drop constraint ' + quotename(name) as nvarchar(max)), '; ')
+from sys.foreign_keys where parent_object_id = @id or referenced_object_id = @id
+if @text is not null exec (@text)
+select @text = string_agg(cast('alter table ' + quotename(schema_name(schema_id)) + '.' + quotename(object_name(parent_object_id))
+    + ' drop constraint ' + quotename(name) as nvarchar(max)), '; ')
+from sys.objects where parent_object_id = @id and type in ('C', 'UQ', 'PK')
+if @text is not null exec (@text)
+return 0
+GO
 create procedure sys.sp_MSforeachtable @command1 nvarchar(2000), @replacechar nchar(1) = N'?', @command2 nvarchar(2000) = null,
     @command3 nvarchar(2000) = null, @whereand nvarchar(2000) = null, @precommand nvarchar(2000) = null, @postcommand nvarchar(2000) = null
 as

@@ -163,15 +163,15 @@ impl Runner<'_> {
             let mut columns = c.columns.clone();
             let status = ColumnMeta { nullable: false, ..ColumnMeta::new("ROWSTAT", SqlType::Int) };
             columns.push(status);
-            let from_table = !c.key_columns.is_empty();
+            let base = base_table(c);
             let origin = |column: &Option<SmolStr>| ColumnOrigin {
                 key: column.as_ref().is_some_and(|c2| c.key_columns.iter().any(|k| k.name == c2.as_str())),
-                column: column.clone().filter(|_| from_table),
+                column: column.clone().filter(|_| base.is_some()),
                 hidden: false,
             };
             let mut origins: Vec<_> = c.sources.iter().map(origin).collect();
             origins.push(ColumnOrigin { column: None, key: false, hidden: true });
-            (columns, base_table(c).map(table_parts).unwrap_or_default(), origins, reshaped)
+            (columns, base.map(table_parts).unwrap_or_default(), origins, reshaped)
         };
         if reshaped {
             self.sink.reshaped();
@@ -494,12 +494,13 @@ fn definition(select: &ast::SelectStatement, scroll_options: i32) -> ast::Cursor
     }
 }
 
-/// The table whose rows a cursor with a key shows.
+/// The table whose rows a cursor with a key shows, or whose columns one without shows.
 fn base_table(c: &Cursor) -> Option<&ast::ObjectName> {
-    if c.key_columns.is_empty() {
+    let select = &c.definition.select;
+    let ast::QueryBody::Select(body) = &select.query.body else { return None };
+    if c.key_columns.is_empty() && (body.from.len() != 1 || select.with.is_some()) {
         return None;
     }
-    let ast::QueryBody::Select(body) = &c.definition.select.query.body else { return None };
     match &body.from.first()?.kind {
         ast::TableSourceKind::Named { name, .. } => Some(name),
         _ => None,
