@@ -180,7 +180,7 @@ impl Logins {
     pub fn of_account<'a>(&'a self, account: &'a Account) -> Option<Cow<'a, LoginRecord>> {
         let own = self.all.iter().find(|login| account.is(&login.sid));
         let mut groups = self.groups_of(account);
-        let Some(first) = own.or_else(|| groups.next()) else { return None };
+        let first = own.or_else(|| groups.next())?;
         let mut all = Cow::Borrowed(first);
         if own.is_none() {
             let (named, all) = (account.name(), all.to_mut());
