@@ -177,6 +177,7 @@ mod tests {
             permissions: Vec::new(),
             role: false,
             credentials: Vec::new(),
+            group: false,
         }
     }
 
