@@ -250,8 +250,8 @@ mod tests {
 
     /// Account 1104 of CORP with groups of its domain, one that does not count, one of elsewhere and one of a resource domain.
     fn written() -> Vec<u8> {
-        let mut w = Writer::default();
-        w.bytes = vec![1, 0x10, 8, 0, 0xCC, 0xCC, 0xCC, 0xCC];
+        let header = vec![1, 0x10, 8, 0, 0xCC, 0xCC, 0xCC, 0xCC];
+        let mut w = Writer { bytes: header, ..Writer::default() };
         w.zeros(8 + 4 + 48);
         for name in ["bob", "Bob of Corp", "", "", "", ""] {
             w.text(name);
