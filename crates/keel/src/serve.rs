@@ -72,7 +72,7 @@ pub struct Serve {
     /// Domain whose accounts may log in; may be repeated [default: the keys' realm, by the first part of its name]
     #[arg(long, value_name = "NAME=REALM")]
     kerberos_domain: Vec<String>,
-    /// Server of the domain's directory, ldaps://HOST[:PORT] or ldap://HOST[:PORT] (STARTTLS): it knows accounts and groups; may be repeated
+    /// Server of the domain's directory (ldaps://host:port, or ldap://host:port with STARTTLS): it knows accounts and groups; may be repeated
     #[arg(long, value_name = "URL", requires = "ldap_user")]
     ldap_server: Vec<String>,
     /// Who the server is to the directory, user@REALM
