@@ -228,7 +228,10 @@ fn unanswered(e: anyhow::Error) -> Unanswered {
 fn read_password(file: &Path) -> Result<String> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("the directory's password cannot be read from {}", file.display()))?;
-    Ok(text.lines().next().unwrap_or_default().to_owned())
+    let password = text.lines().next().unwrap_or_default();
+    // Without one the directory would take the server for nobody in particular (RFC 4513, 5.1.2), and show it nothing.
+    ensure!(!password.is_empty(), "the directory's password in {} is empty", file.display());
+    Ok(password.to_owned())
 }
 
 /// An attribute's only value; names of attributes come back in the directory's own case.

@@ -657,7 +657,9 @@ impl Runner<'_> {
     fn login_as_identity(&self, name: &str) -> Result<Option<Identity>> {
         let login = self.info.login_named(name);
         let account = match &login {
-            Some(login) if !login.is_windows() || login.is_windows_group() => None,
+            // Nobody is a group.
+            Some(login) if login.is_windows_group() => return Ok(None),
+            Some(login) if !login.is_windows() => None,
             None if windows::parts(name).is_none() => return Ok(None),
             _ => match self.info.engine.account(name) {
                 Err(e) if e.number == errors::no_windows_account("").number => return Ok(None),
@@ -694,7 +696,7 @@ impl Runner<'_> {
     /// A user that the session may run as. Error 15517.
     pub(crate) fn user_to_be(&self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<PrincipalDef> {
         let user = self.info.picture(entry).principal_named(name).filter(PrincipalDef::is_user);
-        let user = user.filter(|p| {
+        let user = user.filter(|p| !p.is_windows_group()).filter(|p| {
             let on = SecurableRef::Principal(p.principal_id);
             self.info.may(entry, "IMPERSONATE", on)
         });

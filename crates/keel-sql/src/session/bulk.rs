@@ -12,7 +12,7 @@ use super::info::RowSet;
 use crate::catalog::fold;
 use crate::errors;
 use crate::program::captured::insert_captured;
-use crate::program::{Guards, ModuleIdentity, Program, ProgramKind, Unit, UnitSource};
+use crate::program::{Guards, ModuleIdentity, Need, Program, ProgramKind, Unit, UnitSource};
 use crate::run::{Frame, Runner};
 use crate::sink::{ColumnMeta, ResultSink, command};
 use keel_parser::ast;
@@ -355,16 +355,23 @@ impl Runner<'_> {
             let columns = table.columns.iter().enumerate().map(|(at, c)| (c.name.clone(), at)).collect();
             return Ok(Destination { table, name: name.clone(), columns });
         }
-        let view = loaded_view(&scope, name, named)?.ok_or_else(|| errors::invalid_object_name(name))?;
+        let missing = || errors::invalid_object_name(name);
+        let view = loaded_view(&scope, name, named)?.ok_or_else(missing)?;
+        let (home, view_id, schema_id) = self.object(program, name).ok_or_else(missing)?;
         let instead =
             |m: &Arc<ModuleDef>| m.trigger.is_some_and(|t| t.instead_of && t.on_insert && !t.disabled);
-        let triggers =
-            self.object(program, name).map(|(entry, view, _)| self.info.picture(&entry).triggers(view));
-        if fire_triggers && triggers.unwrap_or_default().iter().any(instead) {
+        if fire_triggers && self.info.picture(&home).triggers(view_id).iter().any(instead) {
             return Err(errors::not_supported("FIRE_TRIGGERS of a view with an INSTEAD OF trigger"));
         }
+        // The table is the view's owner's as well, or whoever loads it may do so without the view, too.
+        let (kind, name_of_view) = (ProgramKind::Procedure, None);
+        let identity =
+            ModuleIdentity { database: home.id, object_id: view_id, schema_id, name: name_of_view, kind };
+        let (database, object, schema) = (view.table.database, view.table.object_id, view.table.schema_id);
+        let need = Need::Object { database, object, schema, permission: "INSERT", columns: None };
+        self.info.authorize(&identity, &[need])?;
         let entry = self.info.engine.database_by_id(view.table.database);
-        let entry = entry.ok_or_else(|| errors::invalid_object_name(name))?;
+        let entry = entry.ok_or_else(missing)?;
         let schema = self.info.picture(&entry).schema(view.table.schema_id).map(|s| s.name.clone());
         let name = ast::ObjectName {
             database: Some(ast::Ident::new(&*entry.name())),

@@ -4,6 +4,7 @@ use super::{
     BIT, Column, DESC, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext, bit, facts, int,
     text,
 };
+use crate::catalog::SecurableRef;
 use crate::ddl::sensitivity::RANKS;
 use crate::engine::TEMPDB;
 use crate::session::info::Info;
@@ -291,9 +292,13 @@ const SENSITIVITY: &[super::Column] = &[
     ("information_type", NAME), ("information_type_id", NAME), ("rank", INT), ("rank_desc", NAME),
 ];
 
-/// `sys.sensitivity_classifications`: the columns of which something was said.
+/// `sys.sensitivity_classifications`: the columns of which something was said, for those who may look at that.
 fn sensitivity_classifications(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Rows::new();
+    let permissions = ["VIEW ANY SENSITIVITY CLASSIFICATION", "ALTER ANY SENSITIVITY CLASSIFICATION"];
+    if !permissions.into_iter().any(|p| cx.info.may(&cx.entry, p, SecurableRef::Database)) {
+        return rows;
+    }
     for t in tables(cx) {
         for c in &t.columns {
             let Some(said) = &c.sensitivity else { continue };

@@ -73,6 +73,20 @@ fn a_view_stands_for_its_table() {
     run(&mut s, "create view sums as select n + 1 as more, name from t");
     assert!(run(&mut s, &load("sums", "/in/b.csv", "")).contains("Msg 4406"));
     assert!(run(&mut s, &load("nothing", "/in/b.csv", "")).contains("Msg 208"));
+    // A view of somebody else's is no way into a table.
+    run(&mut s, "create user eve without login");
+    run(&mut s, "create schema hers authorization eve");
+    run(&mut s, "create view hers.v as select name as label, n as number from dbo.t");
+    run(&mut s, "execute as user = 'eve'");
+    for view in ["hers.v", "dbo.v"] {
+        let said = run(&mut s, &format!("insert bulk {view} (label varchar(10), number int)"));
+        assert!(said.contains("Msg 229"), "{view}: {said}");
+    }
+    run(&mut s, "revert");
+    run(&mut s, "grant insert on v to eve");
+    run(&mut s, "execute as user = 'eve'");
+    assert_eq!(run(&mut s, "insert bulk dbo.v (label varchar(10), number int)"), "");
+    run(&mut s, "revert");
     // A trigger that takes the view's inserts over would not see these.
     run(&mut s, "create trigger tr on v instead of insert as print 'instead'");
     assert!(run(&mut s, &load("v", "/in/a.csv", ", fire_triggers")).contains("INSTEAD OF"));

@@ -187,6 +187,10 @@ fn the_directory_says_who_a_name_is() {
     assert_eq!(value(&mut sa, "SELECT CONCAT(SUSER_SNAME(), IS_SRVROLEMEMBER('sysadmin'))"), "CORP\\ann1");
     well(&mut sa, "REVERT");
     assert!(run(&mut sa, "EXECUTE AS LOGIN = 'CORP\\bob'").contains("Msg 15406"));
+    // Nobody is a group.
+    assert!(run(&mut sa, "EXECUTE AS LOGIN = 'CORP\\clerks'").contains("Msg 15406"));
+    well(&mut sa, "CREATE USER [CORP\\clerks]");
+    assert!(run(&mut sa, "EXECUTE AS USER = 'CORP\\clerks'").contains("Msg 15517"));
     // Who was there before the directory goes on by the name.
     let before = Account::new("CORP\\old".to_owned(), Some(sid(9)), Vec::new());
     assert!(engine.logins().unwrap().of_account(&before).is_none());
