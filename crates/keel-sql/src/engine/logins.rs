@@ -175,7 +175,7 @@ impl Logins {
 
     /// What an account of a domain is as a login: its own one with all that those of its groups have, or, where it has none of its
     /// own, what the groups' have under the account's name. `None` when neither it nor a group of its is known. A group's login that is
-    /// disabled gives nothing.
+    /// disabled gives nothing; what was denied to it stays denied.
     #[must_use]
     pub fn of_account<'a>(&'a self, account: &'a Account) -> Option<Cow<'a, LoginRecord>> {
         let own = self.all.iter().find(|login| account.is(&login.sid));
@@ -194,6 +194,10 @@ impl Logins {
             all.sysadmin |= group.sysadmin;
             all.roles.extend(group.roles.iter().cloned());
             all.permissions.extend(group.permissions.iter().cloned());
+        }
+        let denied = |q: &&PermissionDef| q.state == PermissionState::Deny;
+        for group in self.all.iter().filter(|login| login.disabled && account.is_in(&login.sid)) {
+            all.to_mut().permissions.extend(group.permissions.iter().filter(denied).cloned());
         }
         Some(all)
     }

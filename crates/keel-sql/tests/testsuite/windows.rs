@@ -98,8 +98,10 @@ fn somebody_has_what_the_logins_of_all_groups_have() {
     // Everybody is in this one.
     well(&mut sa, "CREATE LOGIN [NT AUTHORITY\\Authenticated Users] FROM WINDOWS");
     assert!(come(&engine, "bob", 2, &[11]).is_some());
-    // One group that is kept out keeps out who is in others, too.
+    // One group that is kept out keeps out who is in others, too, whether it would let in or not.
     well(&mut sa, "DENY CONNECT SQL TO [CORP\\auditors]");
+    assert!(come(&engine, "ann", 1, &[11, 12]).is_none());
+    well(&mut sa, "ALTER LOGIN [CORP\\auditors] DISABLE");
     assert!(come(&engine, "ann", 1, &[11, 12]).is_none());
 }
 
