@@ -143,12 +143,39 @@ pub struct IndexDef {
     /// FILLFACTOR, which is only shown: pages are written full. 0 when none was given.
     #[serde(default)]
     pub fill_factor: u8,
+    /// What else it was told about pages and locks.
+    #[serde(default, skip_serializing_if = "PageOptions::are_plain")]
+    pub pages: PageOptions,
     /// ON scheme(column).
     #[serde(default)]
     pub partitioned: Option<PartitionedBy>,
     /// DATA_COMPRESSION, which is only shown: of all partitions (0) and of single ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compression: Vec<(i32, Compression)>,
+}
+
+/// What an index was told about pages and locks. It is only shown: pages are written full, and locks are of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PageOptions {
+    /// PAD_INDEX = ON.
+    pub padded: bool,
+    /// ALLOW_ROW_LOCKS = OFF.
+    pub no_row_locks: bool,
+    /// ALLOW_PAGE_LOCKS = OFF, which REORGANIZE refuses (2552).
+    pub no_page_locks: bool,
+    /// OPTIMIZE_FOR_SEQUENTIAL_KEY = ON.
+    pub sequential_key: bool,
+    /// STATISTICS_NORECOMPUTE = ON.
+    pub no_recompute: bool,
+}
+
+impl PageOptions {
+    /// Whether nothing was told.
+    #[must_use]
+    pub fn are_plain(&self) -> bool {
+        *self == PageOptions::default()
+    }
 }
 
 /// Statistics of columns together, made by CREATE STATISTICS. What they say is sampled when a plan asks.

@@ -258,6 +258,10 @@ errors! {
     set_null_of_required(key) = 1761, 16, 0, "Cannot create the foreign key \"{key}\" with the SET NULL referential action, because one or more referencing columns are not nullable.";
     /// Columns of fixed length that take more than a page has.
     row_too_large(table, size, overhead) = 1701, 16, 1, "Creating or altering table '{table}' failed because the minimum row size would be {size}, including {overhead} bytes of internal overhead. This exceeds the maximum allowable table row size of 8060 bytes.";
+    /// FILLFACTOR out of its range.
+    no_fill_factor(given) = 129, 15, 1, "Fillfactor {given} is not a valid percentage; fillfactor must be between 1 and 100.";
+    /// REORGANIZE of an index with ALLOW_PAGE_LOCKS = OFF.
+    pages_are_not_locked(index, table) = 2552, 16, 1, "The index \"{index}\" (partition 1) on table \"{table}\" cannot be reorganized because page level locking is disabled.";
     /// IGNORE_DUP_KEY of an index that is not unique.
     ignored_duplicates_of_all() = 1916, 16, 4, "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.";
     /// A view's column without a name.

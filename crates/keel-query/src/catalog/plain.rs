@@ -1,6 +1,6 @@
 //! Columns, indexes and tables of which nothing is said but what each must have: what whoever makes one begins with.
 
-use super::{ColumnDef, IndexColumn, IndexDef, IndexKind, LockEscalation, ObjectId, TableDef};
+use super::{ColumnDef, IndexColumn, IndexDef, IndexKind, LockEscalation, ObjectId, PageOptions, TableDef};
 use keel_base::{DatabaseId, TreeId};
 use keel_types::{Collation, SqlType};
 
@@ -54,6 +54,7 @@ impl IndexDef {
             hypothetical: None,
             ignore_dup_key: false,
             fill_factor: 0,
+            pages: PageOptions::default(),
             partitioned: None,
             compression: Vec::new(),
         }

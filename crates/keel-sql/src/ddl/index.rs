@@ -1,8 +1,9 @@
 //! CREATE, ALTER and DROP INDEX, and building an index over existing rows.
 
 use super::compression::compress;
+use super::page_options::{refuse_reorganizing, tell};
 use super::storage;
-use super::table::{TableBuilder, fill_factor, kind_of, option_on};
+use super::table::{TableBuilder, kind_of, option_on};
 use crate::catalog::{Named, fold};
 use crate::errors;
 use crate::map::txn_error;
@@ -108,7 +109,6 @@ impl Runner<'_> {
                 included,
                 filter: filter.as_ref().map(|f| builder.expression_text(f)),
                 ignore_dup_key: option_on(&c.options, "IGNORE_DUP_KEY"),
-                fill_factor: fill_factor(&c.options).unwrap_or(0),
                 disabled: hypothetical.is_some(),
                 hypothetical,
                 // Where nothing is said it stays with the table, also when the clustered index is made anew.
@@ -119,6 +119,7 @@ impl Runner<'_> {
                 ..IndexDef::plain(index_id, tree, name, kind_of(clustered), key)
             }
         };
+        tell(&mut index, &c.options)?;
         compress(&mut index, &c.options, None);
         super::placement::check_unique(&base, &index)?;
         self.refuse_index_of_changes(&table, &index)?;
@@ -435,9 +436,9 @@ impl Runner<'_> {
             if matches!(a.action, AlterIndexAction::Rebuild | AlterIndexAction::Set) {
                 keep_of_constraint(index, &a.options)?;
                 set_ignore_dup_key(&mut new.indexes[at], &a.options)?;
+                tell(&mut new.indexes[at], &a.options)?;
             }
             if a.action == AlterIndexAction::Rebuild {
-                set_fill_factor(&mut new.indexes[at], &a.options);
                 compress(&mut new.indexes[at], &a.options, a.partition.as_deref());
             }
             let index = &new.indexes[at];
@@ -458,6 +459,7 @@ impl Runner<'_> {
                     new.indexes[at] = rebuilt;
                     self.discard_tree(&table, old)?;
                 }
+                AlterIndexAction::Reorganize => refuse_reorganizing(&table, index)?,
                 // Trees are rewritten by every checkpoint: there is no fragmentation to remove.
                 _ => {}
             }
@@ -484,7 +486,7 @@ impl Runner<'_> {
         let mut new = table.clone();
         if let Some(clustered) = new.indexes.iter_mut().find(|i| i.kind == IndexKind::Clustered) {
             set_ignore_dup_key(clustered, options)?;
-            set_fill_factor(clustered, options);
+            tell(clustered, options)?;
         }
         if let Some(rows) = new.indexes.first_mut() {
             compress(rows, options, partition);
@@ -551,12 +553,6 @@ fn set_ignore_dup_key(index: &mut IndexDef, options: &[ast::Opt]) -> Result<()> 
         index.ignore_dup_key = on;
     }
     Ok(())
-}
-
-fn set_fill_factor(index: &mut IndexDef, options: &[ast::Opt]) {
-    if let Some(given) = fill_factor(options) {
-        index.fill_factor = given;
-    }
 }
 
 /// Appends the key bytes of a row in an index, without uniquifier or clustered key.

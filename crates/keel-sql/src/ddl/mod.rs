@@ -38,6 +38,7 @@ mod module;
 mod module_rules;
 mod object;
 mod options;
+mod page_options;
 mod partition;
 mod partition_rows;
 mod permission;

@@ -490,9 +490,9 @@ impl<'a> TableBuilder<'a> {
             is_unique_constraint: !*primary,
             constraint_id: object_id,
             ignore_dup_key: option_on(options, "IGNORE_DUP_KEY"),
-            fill_factor: fill_factor(options).unwrap_or(0),
             ..IndexDef::plain(index_id, self.tree()?, name, kind_of(clustered), key)
         };
+        super::page_options::tell(&mut index, options)?;
         super::compression::compress(&mut index, options, None);
         self.table.indexes.push(index);
         self.place_last(filegroup.as_ref())
@@ -520,9 +520,9 @@ impl<'a> TableBuilder<'a> {
             included,
             filter,
             ignore_dup_key: option_on(&index.options, "IGNORE_DUP_KEY"),
-            fill_factor: fill_factor(&index.options).unwrap_or(0),
             ..IndexDef::plain(index_id, self.tree()?, name, kind_of(clustered), key)
         };
+        super::page_options::tell(&mut def, &index.options)?;
         super::compression::compress(&mut def, &index.options, None);
         self.table.indexes.push(def);
         self.place_last(index.filegroup.as_ref())
@@ -620,15 +620,6 @@ fn says_clustered(element: &TableElement) -> bool {
 /// Whether a list of options turns one on.
 pub(super) fn option_on(options: &[ast::Opt], name: &str) -> bool {
     options.iter().any(|o| o.name == name && matches!(o.value, ast::OptValue::On))
-}
-
-/// FILLFACTOR, when it is among the options.
-pub(super) fn fill_factor(options: &[ast::Opt]) -> Option<u8> {
-    let given = options.iter().find(|o| o.name == "FILLFACTOR")?;
-    match &given.value {
-        ast::OptValue::Number(n) => u8::try_from(n.as_i64()?).ok(),
-        _ => None,
-    }
 }
 
 fn identity_type(ty: SqlType) -> bool {

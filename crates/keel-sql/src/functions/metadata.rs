@@ -540,13 +540,11 @@ pub(super) fn index_property(info: &Info, args: &[Value]) -> Result<Value> {
         "isclustered" => flag(i.kind == IndexKind::Clustered),
         "isdisabled" => flag(i.disabled && i.hypothetical.is_none()),
         "ishypothetical" => flag(i.hypothetical.is_some()),
-        "isstatistics"
-        | "isautostatistics"
-        | "ispadindex"
-        | "iscolumnstore"
-        | "ispagelockdisallowed"
-        | "isrowlockdisallowed"
-        | "isoptimizedforsequentialkey" => flag(false),
+        "isstatistics" | "isautostatistics" | "iscolumnstore" => flag(false),
+        "ispadindex" => flag(i.pages.padded),
+        "ispagelockdisallowed" => flag(i.pages.no_page_locks),
+        "isrowlockdisallowed" => flag(i.pages.no_row_locks),
+        "isoptimizedforsequentialkey" => flag(i.pages.sequential_key),
         "isfulltextkey" => flag(t.full_text.as_ref().is_some_and(|index| index.key_index == i.index_id)),
         "indexfillfactor" => Value::Int(i64::from(i.fill_factor)),
         "indexdepth" => Value::Int(1),

@@ -72,7 +72,8 @@ pub(super) fn sp_autostats(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
     let known = runner.info.engine.statistics.known(&entry.store, &table);
     let taken = known
         .map_or(Value::Null, |k| Value::DateTime(crate::clock::unix_to_local_ticks(k.0.taken_unix_nanos)));
-    let keys = table.indexes.iter().filter(|i| !i.name.is_empty()).map(|i| (i.name.clone(), false));
+    let keys =
+        table.indexes.iter().filter(|i| !i.name.is_empty()).map(|i| (i.name.clone(), i.pages.no_recompute));
     let made = table.statistics.iter().map(|s| (s.name.clone(), s.no_recompute));
     let rows: Vec<_> = keys
         .chain(made)

@@ -119,18 +119,18 @@ fn indexes(cx: &ViewContext<'_>) -> Rows {
                 bit(i.is_primary_key),
                 bit(i.is_unique_constraint),
                 int(i.fill_factor),
-                bit(false),
+                bit(i.pages.padded),
                 bit(i.disabled && i.hypothetical.is_none()),
                 bit(i.hypothetical.is_some()),
                 bit(false),
-                bit(true),
-                bit(true),
+                bit(!i.pages.no_row_locks),
+                bit(!i.pages.no_page_locks),
                 bit(i.filter.is_some()),
                 i.filter.as_deref().map_or(NULL, text),
                 NULL,
                 bit(false),
                 bit(false),
-                bit(false),
+                bit(i.pages.sequential_key),
             ]);
         }
         rows.extend(t.columnstores.iter().map(|c| columnstore_row(&t, c)));
@@ -205,7 +205,8 @@ fn stats(cx: &ViewContext<'_>) -> Rows {
     for t in stored(cx) {
         for i in t.indexes.iter().filter(|i| i.kind != IndexKind::Heap) {
             let mut row = vec![int(t.object_id), text(i.name.as_str()), int(i.index_id)];
-            row.extend([bit(false), bit(false), bit(t.no_auto_statistics), bit(false), NULL]);
+            let frozen = i.pages.no_recompute || t.no_auto_statistics;
+            row.extend([bit(false), bit(false), bit(frozen), bit(false), NULL]);
             row.extend([bit(false), bit(false)]);
             row.extend(sorted_statistics());
             rows.push(row);

@@ -15,6 +15,7 @@ mod changes;
 mod collation;
 mod column_keys;
 mod columns;
+mod commands;
 mod compat;
 mod constraints;
 mod content_indexes;

@@ -1,5 +1,6 @@
 //! Sessions, requests, connections, locks.
 
+use super::commands::command_of;
 use super::{
     BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SMALL, SystemView, VARIANT, ViewContext, bit, date,
     int, text,
@@ -394,23 +395,14 @@ fn input_buffer(cx: &ViewContext<'_>) -> Rows {
     found.into_iter().map(row).collect()
 }
 
-/// `command`: the first word of the text, or what keeps it.
+/// `command`: what kind of statement the session is at, or what keeps it.
 fn command(s: &SessionShared) -> String {
     if s.resting().is_some_and(|rest| rest.wait_type.ends_with("WAITFOR")) {
         return "WAITFOR".to_owned();
     }
-    let sql = s.text.lock();
-    let mut words = sql.split_ascii_whitespace().map(|word| {
-        word.chars().take_while(char::is_ascii_alphabetic).take(16).collect::<String>().to_ascii_uppercase()
-    });
-    match words.next().unwrap_or_default() {
-        w if matches!(&*w, "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "DBCC" | "WAITFOR") => w,
-        w if matches!(&*w, "BACKUP" | "RESTORE") => {
-            // As the product has it: RESTORE VERIFYON.
-            format!("{w} {}", words.next().unwrap_or_default()).chars().take(16).collect()
-        }
-        w if w == "EXEC" || w.starts_with("SP") => "EXECUTE".to_owned(),
-        _ => "SELECT".to_owned(),
+    match s.current.statement() {
+        Some(at) => command_of(at.text()),
+        None => command_of(&s.text.lock()),
     }
 }
 

@@ -9,7 +9,7 @@ use super::view_rules;
 use super::{append_key, encode_row};
 use crate::catalog::{CatalogObject, Named, Picture};
 use crate::ddl::parts_here;
-use crate::ddl::table::{TableBuilder, fill_factor};
+use crate::ddl::table::TableBuilder;
 use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::modules;
@@ -135,7 +135,6 @@ impl Runner<'_> {
             let (tree, name) = (view.entry.allocate_tree()?, c.name.text.as_str());
             IndexDef {
                 unique: true,
-                fill_factor: fill_factor(&c.options).unwrap_or(0),
                 partitioned: match &c.filegroup {
                     Some(on) => builder.partitioning(on)?,
                     None => None,
@@ -143,6 +142,7 @@ impl Runner<'_> {
                 ..IndexDef::plain(1, tree, name, IndexKind::Clustered, key)
             }
         };
+        crate::ddl::page_options::tell(&mut index, &c.options)?;
         crate::ddl::compression::compress(&mut index, &c.options, None);
         if let Some(by) = index.partitioned {
             self.lock_scheme(&view.entry, by)?;
