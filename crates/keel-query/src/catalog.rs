@@ -590,6 +590,9 @@ pub struct ModuleDef {
     /// WITH EXECUTE AS: the principal it runs as, [`EXECUTE_AS_OWNER`] for its owner; `None` for its caller.
     #[serde(default)]
     pub execute_as: Option<i32>,
+    /// Who has signed its text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signatures: Vec<SignatureDef>,
     /// For an indexed view: its rows, as a table that has the view's id, name and indexes.
     #[serde(default, with = "shared_rows")]
     pub rows: Option<Arc<TableDef>>,
@@ -600,6 +603,21 @@ pub struct ModuleDef {
     pub created: i64,
     /// modify_date.
     pub modified: i64,
+}
+
+/// A signature of a module: by it the module may what was granted to whoever is mapped to the certificate or key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignatureDef {
+    /// A countersignature: it grants nothing, and keeps what a signed module that calls this one has by the same key.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counter: bool,
+    /// By an asymmetric key, not a certificate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asymmetric: bool,
+    /// `thumbprint` of the certificate or key.
+    pub thumbprint: Vec<u8>,
+    /// What the private key made of the text.
+    pub signature: Vec<u8>,
 }
 
 /// The rows of an indexed view are stored as part of its definition and shared by all who read them.

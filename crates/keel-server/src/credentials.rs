@@ -121,6 +121,9 @@ impl Credentials<'_> {
         if record.is_windows() {
             return Err(self.failed(&Reason::PasswordOfAccount));
         }
+        if record.mapped().is_some() {
+            return Err(self.failed(&Reason::UnknownLogin));
+        }
         if !self.shared.passwords.verify(password, &record.password_hash) {
             return Err(self.failed(&Reason::PasswordMismatch));
         }

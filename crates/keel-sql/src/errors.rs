@@ -789,7 +789,7 @@ errors! {
     /// A name with a backslash of what is no account of a domain.
     invalid_name(name) = 15006, 16, 1, "'{name}' is not a valid name because it contains invalid characters.";
     /// A password for a login whose domain says who it is.
-    not_for_windows(parameter) = 15080, 16, 1, "Cannot use parameter {parameter} for a Windows login.";
+    not_for_login(parameter, kind) = 15080, 16, 1, "Cannot use parameter {parameter} for a {kind} login.";
     /// A login of one account is not given to another.
     another_account() = 15098, 16, 1, "The name change cannot be performed because the SID of the new name does not match the old SID of the principal.";
     /// An account or group that its domain's directory has not.
@@ -800,6 +800,8 @@ errors! {
     not_a_windows_name(name) = 15407, 11, 1, "'{name}' is not a valid Windows NT name. Give the complete name: <domain\\username>.";
     /// ALTER USER … WITH LOGIN across the two kinds.
     another_kind_of_login() = 33017, 16, 1, "Cannot remap a user of one type to a login of a different type. For example, a SQL user must be mapped to a SQL login; it cannot be remapped to a Windows login.";
+    /// ALTER USER … WITH LOGIN of the user of a certificate or key.
+    cannot_remap() = 33016, 16, 1, "The user cannot be remapped to a login. Remapping can only be done for users that were mapped to Windows or SQL logins.";
     /// `sp_send_dbmail`: a query of somebody who is nobody outside of a database.
     no_mail_query(user) = 14631, 16, 1, "The current user ('{user}') either does not have permission to access the database specified in the parameter @execute_query_database or cannot impersonate the user specified in the parameter @execute_query_as. Only members of the sysadmin fixed server role and members of the db_owner fixed database role can impersonate another user.";
     /// CREATE LOGIN: SID

@@ -141,6 +141,11 @@ pub fn lower(info: &Info, database: DatabaseId, module: &ModuleDef) -> Result<Pr
     };
     let mut program = lower_module(identity, text, &shape, options, &scope)?;
     program.execute_as = module.execute_as;
+    if !module.signatures.is_empty()
+        && let Some(entry) = info.engine.database_by_id(database)
+    {
+        program.signers = crate::keys::signature::signers(&info.picture(&entry), module);
+    }
     program.recompile = matches!(&statement.kind, StatementKind::CreateProcedure(p) if p.options.recompile);
     program.null_on_null_input = match &statement.kind {
         StatementKind::CreateFunction(f) => f.options.returns_null_on_null_input,

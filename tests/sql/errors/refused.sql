@@ -46,10 +46,8 @@ GO
 declare @a decimal(p, s)
 GO
 GO
--- Signatures and text pointers, and what of Service Broker is about other instances.
+-- Text pointers, and what of Service Broker is about other instances.
 create broker priority p for conversation set (priority_level = 7)
-GO
-add signature to talk by certificate c
 GO
 readtext t.a @p 0 5
 GO

@@ -1,6 +1,6 @@
 //! Master keys, certificates, asymmetric and symmetric keys, credentials.
 
-use super::{Ident, Opt, OptValue};
+use super::{Ident, ObjectName, Opt, OptValue};
 use smol_str::SmolStr;
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ pub enum KeyStatement {
     },
     CloseSymmetricKey(Ident),
     CloseAllSymmetricKeys,
+    Signature(SignatureStatement),
     /// `CREATE COLUMN MASTER KEY name WITH ( KEY_STORE_PROVIDER_NAME = …, KEY_PATH = … )`
     CreateColumnMasterKey {
         name: Ident,
@@ -48,6 +49,27 @@ pub enum KeyStatement {
         add: bool,
         value: ColumnKeyValue,
     },
+}
+
+/// `ADD | DROP [COUNTER] SIGNATURE TO | FROM [class::]module BY signer, …`
+#[derive(Clone, Debug, PartialEq)]
+pub struct SignatureStatement {
+    pub add: bool,
+    pub counter: bool,
+    /// `OBJECT`, when it is said.
+    pub class: Option<Ident>,
+    pub module: ObjectName,
+    pub signers: Vec<Signer>,
+}
+
+/// `CERTIFICATE name | ASYMMETRIC KEY name [WITH PASSWORD = '…' | WITH SIGNATURE = 0x…]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signer {
+    pub asymmetric: bool,
+    pub name: Ident,
+    pub password: Option<SmolStr>,
+    /// What was made elsewhere.
+    pub signature: Option<Arc<[u8]>>,
 }
 
 /// `( COLUMN_MASTER_KEY = key, ALGORITHM = '…', ENCRYPTED_VALUE = 0x… )`

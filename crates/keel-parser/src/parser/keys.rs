@@ -4,7 +4,7 @@ use super::Parser;
 use crate::ast::{
     BackupCertificate, ColumnKeyValue, CreateAsymmetricKey, CreateCertificate, CreateSymmetricKey,
     CredentialAction, CredentialOptions, CredentialStatement, KeyChange, KeyStatement, Literal, MasterKey,
-    Opt, OptValue, Protector, StatementKind,
+    Opt, OptValue, Protector, SignatureStatement, Signer, StatementKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -144,6 +144,47 @@ impl Parser<'_> {
         }
         self.expect_word("PASSWORD")?;
         Ok(MasterKey::Encryption { add, password: Some(self.password_text()?) })
+    }
+
+    // ---- signatures ----
+
+    /// Behind ADD or DROP; `None` when it is about something else.
+    pub(super) fn signature_statement(&mut self, add: bool) -> Result<Option<StatementKind>> {
+        let counter = self.eat_words(&["COUNTER", "SIGNATURE"]);
+        if !counter && !self.eat_word("SIGNATURE") {
+            return Ok(None);
+        }
+        self.expect_kw(if add { Kw::TO } else { Kw::FROM })?;
+        let mut class = None;
+        if self.tok_ahead(1) == Tok::DoubleColon {
+            class = Some(self.any_word()?);
+            self.bump();
+        }
+        let module = self.object_name()?;
+        self.expect_kw(Kw::BY)?;
+        let signers = self.list(|p| p.signer(add))?;
+        let statement = SignatureStatement { add, counter, class, module, signers };
+        Ok(Some(StatementKind::Key(Box::new(Key::Signature(statement)))))
+    }
+
+    /// One by whom a module is signed; with what, where it is added.
+    fn signer(&mut self, add: bool) -> Result<Signer> {
+        let asymmetric = self.eat_words(&["ASYMMETRIC", "KEY"]);
+        if !asymmetric {
+            self.expect_word("CERTIFICATE")?;
+        }
+        let mut signer = Signer { asymmetric, name: self.ident()?, password: None, signature: None };
+        if add && self.eat_kw(Kw::WITH) {
+            if self.eat_word("PASSWORD") {
+                signer.password = Some(self.password_text()?);
+            } else {
+                self.expect_word("SIGNATURE")?;
+                self.expect(Tok::Eq)?;
+                let Some(Literal::Binary(bytes)) = self.literal()? else { return Err(self.unexpected()) };
+                signer.signature = Some(bytes);
+            }
+        }
+        Ok(signer)
     }
 
     // ---- certificates ----

@@ -304,6 +304,9 @@ impl Parser<'_> {
         if self.at_word("SENSITIVITY") {
             return self.sensitivity_classification("DROP");
         }
+        if let Some(statement) = self.signature_statement(false)? {
+            return Ok(statement);
+        }
         let Some(class) = self.drop_class() else { return self.generic("DROP") };
         if class == DropClass::AvailabilityGroup {
             let name = self.ident()?;

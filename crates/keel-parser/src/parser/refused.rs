@@ -1,4 +1,4 @@
-//! Statements that are read over and refused by name when their turn comes: of signatures, text pointers.
+//! Statements that are read over and refused by name when their turn comes: of text pointers.
 //!
 //! What follows their first words is not looked at, but where they end is: at a semicolon or where another statement
 //! begins, so that the modules and scripts that they stand in can be made.
@@ -11,14 +11,7 @@ use crate::lexer::Tok;
 use smol_str::SmolStr;
 
 /// Their first words: the verb, and what it is about.
-const FIRST_WORDS: &[(&str, &[&str])] = &[
-    ("ADD", &["SIGNATURE"]),
-    ("ADD", &["COUNTER", "SIGNATURE"]),
-    ("ADD", &["SENSITIVITY", "CLASSIFICATION"]),
-    ("READTEXT", &[]),
-    ("UPDATETEXT", &[]),
-    ("WRITETEXT", &[]),
-];
+const FIRST_WORDS: &[(&str, &[&str])] = &[("READTEXT", &[]), ("UPDATETEXT", &[]), ("WRITETEXT", &[])];
 
 impl Parser<'_> {
     /// A statement of those here, from its first word; `None` at any other.

@@ -14,6 +14,7 @@
 //! Deliberately absent: who granted what (dbo did).
 
 use super::{DBO, Picture};
+use crate::keys::principal::Mapped;
 use crate::windows::Account;
 use keel_query::catalog::{Catalog as _, ObjectId};
 use serde::{Deserialize, Serialize};
@@ -153,6 +154,12 @@ impl PrincipalDef {
         self.sid.as_deref().is_some_and(crate::windows::is_account)
     }
 
+    /// What it is mapped to, if it is the user of a certificate or an asymmetric key: nobody comes or becomes that.
+    #[must_use]
+    pub fn mapped(&self) -> Option<Mapped> {
+        self.sid.as_deref().and_then(Mapped::of)
+    }
+
     /// The user of a group of such.
     #[must_use]
     pub fn is_windows_group(&self) -> bool {
@@ -240,6 +247,16 @@ impl Token {
     #[must_use]
     pub fn is(&self, principal: i32) -> bool {
         self.ids.contains(&principal)
+    }
+
+    /// It is also what another one is, and may what that one may.
+    fn join(&mut self, other: Token) {
+        self.owner |= other.owner;
+        for id in other.ids {
+            if !self.ids.contains(&id) {
+                self.ids.push(id);
+            }
+        }
     }
 
     fn in_fixed(&self, role: &str) -> bool {
@@ -331,14 +348,27 @@ impl Picture {
         token.by_group = !first.sid.as_deref().is_some_and(|sid| account.is(sid));
         for user in others {
             let other = self.token_of(user.principal_id);
-            token.owner |= other.owner;
             if token.by_group && token.schema == DBO {
                 token.schema = other.schema;
             }
-            let new = other.ids.into_iter().filter(|id| !token.ids.contains(id)).collect::<Vec<_>>();
-            token.ids.extend(new);
+            token.join(other);
         }
         Some(token)
+    }
+
+    /// A token with those of the users who have signed what runs; theirs alone where there is none.
+    #[must_use]
+    pub fn token_with_signers(&self, own: Option<Token>, signers: &[Vec<u8>]) -> Option<Token> {
+        let signed = |p: &&Arc<PrincipalDef>| p.sid.as_ref().is_some_and(|sid| signers.contains(sid));
+        let mut token = own;
+        for user in self.stored_principals().filter(|p| !p.role).filter(signed) {
+            let of_user = self.token_of(user.principal_id);
+            match &mut token {
+                Some(token) => token.join(of_user),
+                None => token = Some(Token { by_group: true, schema: DBO, ..of_user }),
+            }
+        }
+        token
     }
 
     /// The users of an account and of its groups: its own first, then as they were made.

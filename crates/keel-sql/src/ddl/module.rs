@@ -91,6 +91,8 @@ impl Runner<'_> {
             trigger: facts.as_ref().map(|f| f.rows),
             events: facts.and_then(|f| f.events),
             execute_as: self.runs_as(&place, statement)?,
+            // Those of another text are none of this one.
+            signatures: Vec::new(),
             rows: None,
             startup: old.as_ref().is_some_and(|o| o.startup),
             created: old.as_ref().map_or(now, |o| o.created),

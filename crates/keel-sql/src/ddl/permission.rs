@@ -199,6 +199,10 @@ impl Runner<'_> {
         program: &Program,
         name: &ast::ObjectName,
     ) -> Result<()> {
+        if name.name.text.starts_with('#') {
+            // Temporary procedures are the session's own.
+            return Ok(());
+        }
         let there = self.named(program, name).is_some();
         if verb == ModuleVerb::Create || !there {
             return self.may_create(permission, name);

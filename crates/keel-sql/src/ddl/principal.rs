@@ -7,6 +7,7 @@ use crate::catalog::{
 };
 use crate::engine::{DatabaseEntry, LoginRecord};
 use crate::errors;
+use crate::keys::principal::Mapped;
 use crate::program::{Program, ProgramKind, VariableDef};
 use crate::run::{Frame, Runner};
 use crate::session::identity::{Cookie, Identity};
@@ -96,12 +97,27 @@ impl Runner<'_> {
                 user.sid = Some(self.sid_of_new(&c.options)?);
                 user.password_hash = Some(self.hash(password)?);
             }
-            _ => return Err(errors::not_supported("A user of this kind")),
+            UserSource::Certificate(name) => {
+                user.sid = Some(self.sid_of_new_mapped_user(&entry, Mapped::Certificate, &name.text)?);
+            }
+            UserSource::AsymmetricKey(name) => {
+                user.sid = Some(self.sid_of_new_mapped_user(&entry, Mapped::AsymmetricKey, &name.text)?);
+            }
+            UserSource::ExternalProvider => {
+                return Err(errors::not_supported("A user of an external provider"));
+            }
         }
         // Who has a user may come in, until somebody revokes it.
         user.set(SecurableRef::Database, "CONNECT", Some(PermissionState::Grant));
         apply(&mut user, &c.options);
         self.put_principal(&entry, user)
+    }
+
+    /// The security identifier of a new user of a certificate or key. Errors 15151, 15063.
+    fn sid_of_new_mapped_user(&self, entry: &Arc<DatabaseEntry>, to: Mapped, name: &str) -> Result<Vec<u8>> {
+        let sid = self.sid_of_mapped(entry, to, name)?;
+        let taken = self.info.picture(entry).stored_principals().any(|p| p.sid.as_ref() == Some(&sid));
+        if taken { Err(errors::login_has_user()) } else { Ok(sid) }
     }
 
     pub(super) fn alter_user(&mut self, a: &ast::AlterUser) -> Result<()> {
@@ -116,6 +132,9 @@ impl Runner<'_> {
         let mut user = found.ok_or_else(|| errors::cannot_alter_principal("alter", "user", &a.name))?;
         self.set_password(&mut user, &a.options)?;
         for option in a.options.iter().filter(|o| o.name == "LOGIN") {
+            if user.mapped().is_some() {
+                return Err(errors::cannot_remap());
+            }
             let name = option.value.text().unwrap_or("");
             let login = self.info.login_named(name).ok_or_else(|| errors::not_a_login(name))?;
             if user.sid.as_deref().is_some_and(windows::is_account) != login.is_windows() {
@@ -658,7 +677,7 @@ impl Runner<'_> {
         let login = self.info.login_named(name);
         let account = match &login {
             // Nobody is a group.
-            Some(login) if login.is_windows_group() => return Ok(None),
+            Some(login) if login.is_windows_group() || login.mapped().is_some() => return Ok(None),
             Some(login) if !login.is_windows() => None,
             None if windows::parts(name).is_none() => return Ok(None),
             _ => match self.info.engine.account(name) {
@@ -696,7 +715,7 @@ impl Runner<'_> {
     /// A user that the session may run as. Error 15517.
     pub(crate) fn user_to_be(&self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<PrincipalDef> {
         let user = self.info.picture(entry).principal_named(name).filter(PrincipalDef::is_user);
-        let user = user.filter(|p| !p.is_windows_group()).filter(|p| {
+        let user = user.filter(|p| !p.is_windows_group() && p.mapped().is_none()).filter(|p| {
             let on = SecurableRef::Principal(p.principal_id);
             self.info.may(entry, "IMPERSONATE", on)
         });

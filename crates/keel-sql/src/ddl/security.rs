@@ -3,6 +3,7 @@
 use crate::config;
 use crate::engine::LoginRecord;
 use crate::errors;
+use crate::keys::principal::Mapped;
 use crate::program::{Program, Unit};
 use crate::run::{Frame, Runner};
 use crate::windows;
@@ -49,7 +50,15 @@ impl Runner<'_> {
                 group = account.group;
                 (account.sid, Vec::new())
             }
-            _ => return Err(errors::not_supported("A login of a certificate, key or external provider")),
+            LoginSource::Certificate(to) => {
+                (self.sid_of_new_mapped(Mapped::Certificate, &to.text)?, Vec::new())
+            }
+            LoginSource::AsymmetricKey(to) => {
+                (self.sid_of_new_mapped(Mapped::AsymmetricKey, &to.text)?, Vec::new())
+            }
+            LoginSource::ExternalProvider => {
+                return Err(errors::not_supported("A login of an external provider"));
+            }
         };
         let language = self.info.engine.configuration(config::DEFAULT_LANGUAGE).running;
         let language =
@@ -90,6 +99,15 @@ impl Runner<'_> {
         Ok(sid.to_vec())
     }
 
+    /// That of a certificate's or key's, which is in master. Error 15151 without such a one, 15433 when it has a login.
+    fn sid_of_new_mapped(&self, to: Mapped, name: &str) -> Result<Vec<u8>> {
+        let sid = self.sid_of_mapped(&self.info.master()?, to, name)?;
+        if self.info.logins()?.of_sid(&sid).is_some() {
+            return Err(errors::sid_in_use());
+        }
+        Ok(sid)
+    }
+
     /// The account or group of a new login. Errors 15401, 15404 and 15407 of [`crate::engine::Engine::find_account`]; 15433 when another
     /// login, whose account had another name once, is its already.
     fn account_of_new(&self, name: &str) -> Result<windows::Listed> {
@@ -100,11 +118,14 @@ impl Runner<'_> {
         Ok(account)
     }
 
-    /// Error 15080 for a password of an account, 15098 for a name of another account, 15006 for one of an account.
+    /// Error 15080 for a password of an account or a certificate's login, 15098 for a name of another account, 15006 for one of an account.
     fn check_account(&self, login: &LoginRecord, password: bool, options: &[ast::Opt]) -> Result<()> {
         let name = options.iter().find(|o| o.name == "NAME").and_then(|o| o.value.text());
+        if password && let Some(to) = login.mapped() {
+            return Err(errors::not_for_login("PASSWORD", to.kind()));
+        }
         match (login.is_windows(), name) {
-            (true, _) if password => Err(errors::not_for_windows("PASSWORD")),
+            (true, _) if password => Err(errors::not_for_login("PASSWORD", "Windows")),
             (true, Some(name)) if self.info.engine.find_account(name)?.sid != login.sid => {
                 Err(errors::another_account())
             }

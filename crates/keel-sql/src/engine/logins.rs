@@ -21,6 +21,7 @@ use smol_str::SmolStr;
 
 use super::{DatabaseEntry, Engine};
 use crate::catalog::{PermissionDef, PermissionState, fold, object_class};
+use crate::keys::principal::Mapped;
 use crate::session::identity::Identity;
 use crate::windows::Account;
 use crate::{errors, windows};
@@ -80,13 +81,28 @@ impl LoginRecord {
         self.group || windows::is_shipped_group(&self.sid)
     }
 
+    /// What it is mapped to, if it is the login of a certificate or an asymmetric key: nobody comes or becomes that.
+    #[must_use]
+    pub fn mapped(&self) -> Option<Mapped> {
+        Mapped::of(&self.sid)
+    }
+
+    /// It may also what another one may, and may not what that one may not.
+    fn join(&mut self, other: &LoginRecord) {
+        self.sysadmin |= other.sysadmin;
+        self.roles.extend(other.roles.iter().cloned());
+        self.permissions.extend(other.permissions.iter().cloned());
+    }
+
     /// `sys.server_principals.type` and its description.
     #[must_use]
     pub(crate) fn kind(&self) -> (&'static str, &'static str) {
-        match self.is_windows() {
-            true if self.is_windows_group() => ("G", "WINDOWS_GROUP"),
-            true => ("U", "WINDOWS_LOGIN"),
-            false => ("S", "SQL_LOGIN"),
+        match self.mapped() {
+            Some(Mapped::Certificate) => ("C", "CERTIFICATE_MAPPED_LOGIN"),
+            Some(Mapped::AsymmetricKey) => ("K", "ASYMMETRIC_KEY_MAPPED_LOGIN"),
+            None if self.is_windows_group() => ("G", "WINDOWS_GROUP"),
+            None if self.is_windows() => ("U", "WINDOWS_LOGIN"),
+            None => ("S", "SQL_LOGIN"),
         }
     }
 
@@ -191,9 +207,7 @@ impl Logins {
             if own.is_none() && all.default_database == "master" {
                 all.default_database.clone_from(&group.default_database);
             }
-            all.sysadmin |= group.sysadmin;
-            all.roles.extend(group.roles.iter().cloned());
-            all.permissions.extend(group.permissions.iter().cloned());
+            all.join(group);
         }
         let denied = |q: &&PermissionDef| q.state == PermissionState::Deny;
         for group in self.all.iter().filter(|login| login.disabled && account.is_in(&login.sid)) {
@@ -210,10 +224,19 @@ impl Logins {
     /// What somebody is as a login; `None` of who is none.
     #[must_use]
     pub fn of<'a>(&'a self, who: &'a Identity) -> Option<Cow<'a, LoginRecord>> {
-        match &who.account {
-            Some(account) => self.of_account(account),
-            None => self.named(&who.login).map(Cow::Borrowed),
+        let mut all = match &who.account {
+            Some(account) => self.of_account(account)?,
+            None => Cow::Borrowed(self.named(&who.login)?),
+        };
+        for signer in self.signers_of(who) {
+            all.to_mut().join(signer);
         }
+        Some(all)
+    }
+
+    /// The logins of those who have signed what somebody runs.
+    pub fn signers_of<'a>(&'a self, who: &'a Identity) -> impl Iterator<Item = &'a LoginRecord> {
+        who.signers.iter().flat_map(|all| all.iter()).filter_map(|sid| self.of_sid(sid))
     }
 
     /// The one with this security identifier.

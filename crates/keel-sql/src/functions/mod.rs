@@ -182,6 +182,7 @@ pub static ALL: &[Function] = &[
     key("SIGNBYCERT", 2, &[INT, BYTES, TEXT], SEALED, true, keys::sign_by_cert),
     key("VERIFYSIGNEDBYCERT", 3, &[INT, BYTES, BYTES], INT, true, keys::verify_by_cert),
     key("SIGNBYASYMKEY", 2, &[INT, BYTES, TEXT], SEALED, true, keys::sign_by_asymmetric),
+    key("IS_OBJECTSIGNED", 4, &[TEXT, INT, TEXT, BYTES], INT, true, crate::keys::signature::is_object_signed),
     key("VERIFYSIGNEDBYASYMKEY", 3, &[INT, BYTES, BYTES], INT, true, keys::verify_by_asymmetric),
     // Server.
     f("@@VERSION", 0, 0, SqlType::NVarChar(Length::Limited(300)), server::version),

@@ -1,9 +1,10 @@
 //! Asymmetric keys: CREATE, ALTER, DROP.
 
 use super::open::by_asymmetric_key;
+use super::principal::Mapped;
 use super::{
-    ASYMMETRIC_KEY, AsymmetricKeyDef, DROPPED, PrivateKey, Protection, STRIPPED, errors, next_id, refused,
-    rsa,
+    ASYMMETRIC_KEY, AsymmetricKeyDef, DROPPED, PrivateKey, Protection, STRIPPED, errors, key_thumbprint,
+    next_id, refused, rsa,
 };
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, SecurableRef, object_class};
 use crate::engine::DatabaseEntry;
@@ -25,7 +26,7 @@ impl Runner<'_> {
         self.put(entry, CatalogObject::AsymmetricKey(Arc::new(def)))
     }
 
-    fn asymmetric_key_for(
+    pub(super) fn asymmetric_key_for(
         &self,
         entry: &Arc<DatabaseEntry>,
         name: &str,
@@ -120,6 +121,8 @@ impl Runner<'_> {
         }
         let found = self.asymmetric_key_for(entry, name, "CONTROL", "drop")?;
         self.refuse_used_asymmetric_key(entry, &found, DROPPED)?;
+        self.refuse_signer(entry, Mapped::AsymmetricKey, &key_thumbprint(&found.public), DROPPED)?;
+        self.refuse_mapped(entry, Mapped::AsymmetricKey, &found.public, DROPPED)?;
         self.change(
             entry,
             CatalogOp::Remove(CatalogKey { class: object_class::ASYMMETRIC_KEY, id: found.id }),

@@ -4,13 +4,14 @@
 //! transaction is committed ([`crate::Engine::certificates_changed`]).
 
 use super::open::{Private, by_certificate};
+use super::principal::Mapped;
 use super::{
     CERTIFICATE, CertificateDef, DROPPED, LOCKED, PrivateKey, Protection, STRIPPED, errors, next_id, refused,
     rsa,
 };
 use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, SecurableRef, fold, object_class};
 use crate::clock::UNIX_EPOCH_TICKS;
-use crate::engine::{DatabaseEntry, MASTER};
+use crate::engine::{DatabaseEntry, MASTER, thumbprint};
 use crate::hadr::errors as hadr_errors;
 use crate::hadr::store::Method;
 use crate::run::Runner;
@@ -29,7 +30,7 @@ impl Runner<'_> {
     }
 
     /// A certificate that the caller may do something with. Error 15151.
-    fn certificate_for(
+    pub(super) fn certificate_for(
         &self,
         entry: &Arc<DatabaseEntry>,
         name: &str,
@@ -272,8 +273,8 @@ impl Runner<'_> {
         if self.info.engine.endpoints()?.iter().any(|e| e.authentication.iter().any(shown)) {
             return Err(hadr_errors::certificate_in_use(&def.name, verb));
         }
-        let thumbprint = crate::engine::thumbprint(&def.certificate);
-        if self.info.engine.databases().iter().any(|d| seals_key(d, &thumbprint)) {
+        let digest = thumbprint(&def.certificate);
+        if self.info.engine.databases().iter().any(|d| seals_key(d, &digest)) {
             return Err(hadr_errors::certificate_seals_key(&def.name, verb));
         }
         Ok(())
@@ -290,6 +291,8 @@ impl Runner<'_> {
         }
         let found = self.certificate_for(entry, name, "CONTROL", "drop")?;
         self.refuse_used_certificate(entry, &found, DROPPED)?;
+        self.refuse_signer(entry, Mapped::Certificate, &thumbprint(&found.certificate), DROPPED)?;
+        self.refuse_mapped(entry, Mapped::Certificate, &found.certificate, DROPPED)?;
         self.change(entry, CatalogOp::Remove(CatalogKey { class: object_class::CERTIFICATE, id: found.id }))
     }
 }

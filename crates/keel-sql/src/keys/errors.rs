@@ -50,6 +50,12 @@ error_functions! {
     wrong_password() = 15465, 16, 1, "The private key password is invalid.";
     /// Bytes that do not open.
     decryption_failed() = 15466, 16, 1, "An error occurred during decryption.";
+    /// WITH SIGNATURE of another text or key.
+    wrong_signature() = 15299, 16, 1, "The signature of the public key is invalid.";
+    /// ADD SIGNATURE of who has signed already.
+    signature_exists(kind, by, name) = 33012, 10, 1, "Cannot add {kind} by {by} '{name}'. Signature already exists or cannot be added.";
+    /// DROP SIGNATURE of who has not.
+    no_signature(kind, by, name) = 33013, 16, 1, "A {kind} by {by} '{name}' does not exist.";
     /// The library made none.
     generation_failed(kind) = 15468, 16, 1, "An error occurred during the generation of the {kind}.";
     /// Another's private key.

@@ -4,6 +4,7 @@
 //! that is missing.
 
 use super::open::{by_asymmetric_key, by_certificate};
+use super::principal::Mapped;
 use super::{AsymmetricKeyDef, CertificateDef, Protection, SymmetricKeyDef, rsa};
 use crate::catalog::SecurableRef;
 use crate::engine::{DatabaseEntry, thumbprint};
@@ -126,17 +127,6 @@ pub(crate) fn asymmetric_id(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(int(seen.map(i64::from)))
 }
 
-/// The security identifier of whoever would be mapped to a certificate or key: its SHA-1 under an authority of its own.
-pub(crate) fn sid_of(digest: &[u8]) -> Vec<u8> {
-    [&[1, 6, 0, 0, 0, 0, 0, 9, 1, 0, 0, 0][..], digest].concat()
-}
-
-/// The same as text.
-pub(crate) fn string_sid_of(digest: &[u8]) -> String {
-    let parts = digest.chunks_exact(4).filter_map(|part| part.first_chunk::<4>());
-    parts.fold("S-1-9-1".to_owned(), |text, part| format!("{text}-{}", u32::from_le_bytes(*part)))
-}
-
 /// A local time of seconds since 1970.
 pub(crate) fn local_ticks(unix_seconds: i64) -> i64 {
     let local = i64::from(crate::clock::offset_minutes()) * crate::clock::TICKS_PER_MINUTE;
@@ -155,8 +145,8 @@ pub(crate) fn certificate_property(info: &Info, args: &[Value]) -> Result<Value>
         "issuer_name" => variant_text(facts.issuer),
         "cert_serial_number" => variant_text(facts.serial),
         "subject" => variant_text(facts.subject),
-        "sid" => variant(SID, Value::bytes(sid_of(&facts.thumbprint))),
-        "string_sid" => variant_text(string_sid_of(&facts.thumbprint)),
+        "sid" => variant(SID, Value::bytes(Mapped::Certificate.sid(&facts.thumbprint))),
+        "string_sid" => variant_text(Mapped::Certificate.string_sid(&facts.thumbprint)),
         _ => Value::Null,
     })
 }
@@ -168,8 +158,8 @@ pub(crate) fn asymmetric_property(info: &Info, args: &[Value]) -> Result<Value> 
         "algorithm_desc" => {
             rsa::bits_of(&found.public).map_or(Value::Null, |bits| variant_text(format!("RSA_{bits}")))
         }
-        "sid" => variant(SID, Value::bytes(sid_of(&digest))),
-        "string_sid" => variant_text(string_sid_of(&digest)),
+        "sid" => variant(SID, Value::bytes(Mapped::AsymmetricKey.sid(&digest))),
+        "string_sid" => variant_text(Mapped::AsymmetricKey.string_sid(&digest)),
         _ => Value::Null,
     })
 }

@@ -19,11 +19,13 @@
 //! | `open` | what a session has open, and how a key is opened |
 //! | `permission` | who sees and may do what |
 //! | `master`, `certificate`, `asymmetric`, `symmetric`, `credential` | the statements |
+//! | `principal` | logins and users of certificates and keys |
+//! | `signature` | signed modules |
 //! | `files` | files of certificates and keys |
 //! | `functions` | the functions |
 //! | [`errors`] | the product's numbers and texts |
 //!
-//! Values are [`keel_types::cell`]s. Deliberately absent: key managers (`PROVIDER`), signed modules, temporary symmetric keys.
+//! Values are [`keel_types::cell`]s. Deliberately absent: key managers (`PROVIDER`), temporary symmetric keys.
 
 mod asymmetric;
 mod certificate;
@@ -35,7 +37,9 @@ pub(crate) mod functions;
 mod master;
 mod open;
 mod permission;
+pub(crate) mod principal;
 pub mod rsa;
+pub(crate) mod signature;
 mod symmetric;
 
 pub use definition::{
@@ -132,6 +136,7 @@ impl Runner<'_> {
             KeyStatement::AlterColumnEncryptionKey { name, add, value } => {
                 self.alter_column_encryption_key(&entry, name, *add, value)
             }
+            KeyStatement::Signature(s) => self.sign_module(&entry, s),
             KeyStatement::CloseAllSymmetricKeys => {
                 self.info.open_keys.borrow_mut().close_all();
                 Ok(())

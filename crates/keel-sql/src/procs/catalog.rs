@@ -53,6 +53,7 @@ fn module(object_id: i32, text: &str, kind: ModuleKind) -> Option<(String, Arc<M
         trigger: None,
         events: None,
         execute_as: None,
+        signatures: Vec::new(),
         rows: None,
         startup: false,
         created: 0,

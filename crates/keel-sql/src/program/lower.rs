@@ -92,6 +92,7 @@ pub fn lower_module(
             quoted_identifier: options.quoted_identifier,
             ansi_nulls: options.ansi_nulls,
             execute_as: None,
+            signers: Arc::default(),
             recompile: false,
             parameterized: None,
             null_on_null_input: false,

@@ -144,6 +144,8 @@ pub struct Program {
     pub ansi_nulls: bool,
     /// WITH EXECUTE AS, as the catalog has it.
     pub execute_as: Option<i32>,
+    /// Who has signed it.
+    pub signers: Arc<[crate::keys::signature::ModuleSigner]>,
     /// WITH RECOMPILE: it is compiled for each call.
     pub recompile: bool,
     /// Its parameters stand for the literals of texts.
@@ -233,6 +235,7 @@ impl Program {
             quoted_identifier: true,
             ansi_nulls: true,
             execute_as: None,
+            signers: Arc::default(),
             recompile: false,
             parameterized: None,
             null_on_null_input: false,

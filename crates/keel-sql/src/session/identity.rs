@@ -5,10 +5,13 @@
 //! database, which is kept until the catalog or the identity changes.
 
 use super::info::Info;
-use crate::catalog::{DBO, GUEST_USER, Picture, PrincipalDef, Refusal, SecurableRef, Token, Verdict, decide};
+use crate::catalog::{
+    DBO, GUEST_USER, Picture, PrincipalDef, Refusal, SYS, SecurableRef, Token, Verdict, decide,
+};
 use crate::engine::{DatabaseEntry, LoginRecord, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
-use crate::program::{ModuleIdentity, Need, Program};
+use crate::keys::signature::ModuleSigner;
+use crate::program::{ModuleIdentity, Need, Program, ProgramKind};
 use crate::windows::Account;
 use keel_base::DatabaseId;
 use keel_query::SessionInfo as _;
@@ -30,6 +33,8 @@ pub struct Identity {
     pub user: Option<(DatabaseId, i32)>,
     /// The account of a domain that it is; it may have no login of its own but for its groups'.
     pub account: Option<Arc<Account>>,
+    /// Who has signed the module that runs: security identifiers of logins and users that it may be as well.
+    pub signers: Option<Arc<[Vec<u8>]>>,
     /// EXECUTE AS … WITH COOKIE: what REVERT has to say.
     pub cookie: Option<Cookie>,
 }
@@ -55,6 +60,7 @@ impl Info {
             sysadmin: self.shared.login.sysadmin,
             user: self.shared.login.user,
             account: self.shared.login.account.clone(),
+            signers: None,
             cookie: None,
         }
     }
@@ -111,7 +117,8 @@ impl Info {
         }
     }
 
-    /// Who a module that is about to run does so as by its WITH EXECUTE AS, which audits are told; `None` when it says nothing of it.
+    /// Who a module that is about to run does so as: by its WITH EXECUTE AS, which audits are told, and with those who have signed it. `None`
+    /// when that is who it is called by.
     ///
     /// # Errors
     /// 33239: an audit that must record it cannot.
@@ -119,7 +126,52 @@ impl Info {
     /// 15406, 15517: that login or user is no more. Its drop is refused while a module names it; a module whose one is gone
     /// all the same must not run as anybody else.
     pub fn identity_of_module(&self, program: &Program) -> Result<Option<Identity>> {
-        let Some(principal) = program.execute_as else { return Ok(None) };
+        let runs_as = match program.execute_as {
+            Some(principal) => Some(self.identity_executed_as(program, principal)?),
+            None => None,
+        };
+        Ok(self.with_signers(program, runs_as))
+    }
+
+    /// What a module's signatures change about who it runs as. Its dynamic SQL, and procedures of the system, have what it has.
+    fn with_signers(&self, program: &Program, runs_as: Option<Identity>) -> Option<Identity> {
+        let held = self.impersonated.borrow().last().and_then(|now| now.signers.clone());
+        let of_its_caller = match program.identity.kind {
+            ProgramKind::Dynamic => true,
+            _ => program.identity.schema_id == SYS,
+        };
+        if program.signers.is_empty() && held.is_none() || of_its_caller {
+            return runs_as;
+        }
+        let held = held.unwrap_or_default();
+        let counts = |s: &&ModuleSigner| !s.counter || held.contains(&s.sid);
+        let mut signers: Vec<_> = program.signers.iter().filter(counts).map(|s| s.sid.clone()).collect();
+        signers.sort_unstable();
+        signers.dedup();
+        if runs_as.is_none() && *signers == *held {
+            return None;
+        }
+        let logins = self.logins().unwrap_or_default();
+        let sysadmin = |sid: &Vec<u8>| logins.of_sid(sid).is_some_and(|login| login.sysadmin);
+        let who = runs_as.unwrap_or_else(|| self.identity_now());
+        Some(Identity {
+            sysadmin: self.is_sysadmin(&who) || who.user.is_none() && signers.iter().any(sysadmin),
+            signers: (!signers.is_empty()).then(|| signers.into()),
+            cookie: None,
+            ..who
+        })
+    }
+
+    /// Whether somebody is a member of sysadmin but for who has signed what runs.
+    fn is_sysadmin(&self, who: &Identity) -> bool {
+        match who.signers {
+            None => who.sysadmin,
+            Some(_) => self.login_of(&Identity { signers: None, ..who.clone() }).is_some_and(|l| l.sysadmin),
+        }
+    }
+
+    /// Who a module's WITH EXECUTE AS means.
+    fn identity_executed_as(&self, program: &Program, principal: i32) -> Result<Identity> {
         // Its name is gone with it.
         let gone = || format!("{principal} of {}", program.identity.name.as_deref().unwrap_or_default());
         let missing = || errors::cannot_execute_as_user(gone());
@@ -129,11 +181,8 @@ impl Info {
             let logins = self.logins()?;
             let login = logins.of_id(principal).ok_or_else(|| errors::cannot_execute_as_login(gone()))?;
             self.audit_impersonation("SL", &entry, &login.name, true)?;
-            return Ok(Some(Identity {
-                login: login.name.as_str().into(),
-                sysadmin: login.sysadmin,
-                ..Identity::default()
-            }));
+            let (login, sysadmin) = (login.name.as_str().into(), login.sysadmin);
+            return Ok(Identity { login, sysadmin, ..Identity::default() });
         }
         let picture = self.picture(&entry);
         let owned = principal == EXECUTE_AS_OWNER;
@@ -143,7 +192,7 @@ impl Info {
         let user = user.or_else(|| picture.principal(crate::catalog::DBO).filter(|_| owned));
         let user = user.ok_or_else(missing)?;
         self.audit_impersonation("SU", &entry, &user.name, true)?;
-        Ok(Some(self.identity_of_user(&entry, &user)))
+        Ok(self.identity_of_user(&entry, &user))
     }
 
     /// A module begins, as who [`Info::identity_of_module`] says; REVERT inside undoes only what it does itself. Gives what
@@ -201,21 +250,31 @@ impl Info {
     }
 
     fn find_token(&self, entry: &Arc<DatabaseEntry>) -> Option<Token> {
-        let picture = self.picture(entry);
         let now = self.identity_now();
+        let own = self.own_token(entry, &now);
+        let signers = now.signers.filter(|_| now.user.is_none_or(|(database, _)| database == entry.id));
+        match signers {
+            Some(signers) => self.picture(entry).token_with_signers(own, &signers),
+            None => own,
+        }
+    }
+
+    /// The same without those who have signed what runs.
+    fn own_token(&self, entry: &Arc<DatabaseEntry>, now: &Identity) -> Option<Token> {
+        let picture = self.picture(entry);
         let open = matches!(entry.id, MASTER | TEMPDB | MSDB) || self.system_database(entry.id).is_some();
         match now.user {
             Some((database, user)) if database == entry.id => {
-                let of_account = now.account.and_then(|account| picture.token_of_account(&account, false));
+                let of_account = now.account.as_ref().and_then(|a| picture.token_of_account(a, false));
                 Some(of_account.unwrap_or_else(|| picture.token_of(user)))
             }
             // A user of one database is nobody in the others.
             Some(_) => (entry.id == TEMPDB).then(|| picture.token_of(GUEST_USER)),
             None if now.sysadmin => Some(Token::dbo()),
             None => {
-                let login = self.login_of(&now)?;
-                match now.account {
-                    Some(account) => picture.token_of_account(&account, open),
+                let login = self.login_of(now)?;
+                match &now.account {
+                    Some(account) => picture.token_of_account(account, open),
                     None => picture.token_of_login(&login.sid, open),
                 }
             }

@@ -639,6 +639,9 @@ fn key_event(s: &KeyStatement) -> Option<(&'static str, &'static str, Option<&st
         KeyStatement::AlterCertificate { name, .. } => ("ALTER", "CERTIFICATE", Some(&name.text)),
         KeyStatement::CreateAsymmetricKey(c) => ("CREATE", "ASYMMETRIC KEY", Some(&c.name.text)),
         KeyStatement::AlterAsymmetricKey { name, .. } => ("ALTER", "ASYMMETRIC KEY", Some(&name.text)),
+        KeyStatement::Signature(s) => {
+            (if s.add { "ADD" } else { "DROP" }, "SIGNATURE SCHEMA OBJECT", Some(&s.module.name.text))
+        }
         KeyStatement::CreateSymmetricKey(c) => ("CREATE", "SYMMETRIC KEY", Some(&c.name.text)),
         KeyStatement::AlterSymmetricKey { name, .. } => ("ALTER", "SYMMETRIC KEY", Some(&name.text)),
         KeyStatement::CreateColumnMasterKey { name, .. } => ("CREATE", "COLUMN MASTER KEY", Some(&name.text)),

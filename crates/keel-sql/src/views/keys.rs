@@ -1,12 +1,16 @@
 //! Keys and certificates.
 
 use super::{
-    BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, NULL, SID, SMALL, SystemView, TEXT, VARIANT, ViewContext,
-    bit, date, int, text, view,
+    BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, NULL, SID, SMALL, SystemView, TEXT, TINY, VARIANT,
+    ViewContext, bit, date, int, text, view,
 };
-use crate::keys::functions::{local_ticks, sid_of, string_sid_of};
+use crate::keys::functions::local_ticks;
+use crate::keys::principal::Mapped;
+use crate::keys::signature::is_signed;
 use crate::keys::{MASTER_KEY_ID, MASTER_KEY_NAME, SealedBy, key_thumbprint, rsa};
+use keel_query::catalog::{ModuleDef, ModuleKind, SignatureDef};
 use keel_types::{Length, SqlType, Value};
+use std::sync::Arc;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -47,6 +51,17 @@ const ENCRYPTION: &[Column] = &[
 ];
 
 #[rustfmt::skip]
+const CRYPT: &[Column] = &[
+    ("class", TINY), ("class_desc", DESC), ("major_id", INT), ("thumbprint", THUMBPRINT), ("crypt_type", SqlType::Char(4)),
+    ("crypt_type_desc", DESC), ("crypt_property", BYTES),
+];
+
+#[rustfmt::skip]
+const CHECKED: &[Column] = &[
+    ("type", NAME), ("entity_id", INT), ("is_signed", BIT), ("is_signature_valid", BIT),
+];
+
+#[rustfmt::skip]
 const OPEN: &[Column] = &[
     ("database_id", INT), ("database_name", NAME), ("key_id", INT), ("key_name", NAME), ("key_guid", GUID), ("opened_date", DATE),
     ("status", SMALL),
@@ -58,6 +73,8 @@ pub(super) static VIEWS: &[SystemView] = &[
     view("certificates", CERTIFICATE, certificates),
     view("key_encryptions", ENCRYPTION, key_encryptions),
     view("openkeys", OPEN, open_keys),
+    view("crypt_properties", CRYPT, crypt_properties),
+    view("fn_check_object_signatures", CHECKED, check_object_signatures),
 ];
 
 fn symmetric_keys(cx: &ViewContext<'_>) -> Rows {
@@ -99,7 +116,10 @@ fn asymmetric_keys(cx: &ViewContext<'_>) -> Rows {
             text(algorithm),
             int(bits as i64),
         ]);
-        row.extend([Value::bytes(sid_of(&digest)), text(string_sid_of(&digest))]);
+        row.extend([
+            Value::bytes(Mapped::AsymmetricKey.sid(&digest)),
+            text(Mapped::AsymmetricKey.string_sid(&digest)),
+        ]);
         row.extend([Value::bytes(key.public.clone()), NULL, NULL, NULL, NULL]);
         row
     };
@@ -119,8 +139,12 @@ fn certificates(cx: &ViewContext<'_>) -> Rows {
         let backed_up = if c.key_backed_up == 0 { NULL } else { date(c.key_backed_up) };
         match rsa::read(&c.certificate) {
             Some(f) => {
-                row.extend([text(f.issuer), text(f.serial), Value::bytes(sid_of(&f.thumbprint))]);
-                row.extend([text(string_sid_of(&f.thumbprint)), text(f.subject)]);
+                row.extend([
+                    text(f.issuer),
+                    text(f.serial),
+                    Value::bytes(Mapped::Certificate.sid(&f.thumbprint)),
+                ]);
+                row.extend([text(Mapped::Certificate.string_sid(&f.thumbprint)), text(f.subject)]);
                 row.extend([
                     date(local_ticks(f.expiry)),
                     date(local_ticks(f.start)),
@@ -160,6 +184,42 @@ fn key_encryptions(cx: &ViewContext<'_>) -> Rows {
         }
     }
     rows
+}
+
+/// Signatures of the modules that the session sees.
+fn crypt_properties(cx: &ViewContext<'_>) -> Rows {
+    let row = |object: i32, s: &SignatureDef| {
+        let (code, words) = match (s.counter, s.asymmetric) {
+            (false, false) => ("SPVC", "SIGNATURE BY CERTIFICATE"),
+            (true, false) => ("CPVC", "COUNTER SIGNATURE BY CERTIFICATE"),
+            (false, true) => ("SPVA", "SIGNATURE BY ASYMMETRIC KEY"),
+            (true, true) => ("CPVA", "COUNTER SIGNATURE BY ASYMMETRIC KEY"),
+        };
+        let mut row = vec![int(1), text("OBJECT_OR_COLUMN"), int(object), Value::bytes(s.thumbprint.clone())];
+        row.extend([text(code), text(words), Value::bytes(s.signature.clone())]);
+        row
+    };
+    let modules = cx.picture.modules();
+    modules.flat_map(|m| m.signatures.iter().map(move |s| row(m.object_id, s))).collect()
+}
+
+/// `fn_check_object_signatures ('certificate' | 'asymmetric key', thumbprint)`: every module, whether it is signed by that one, and rightly so.
+fn check_object_signatures(cx: &ViewContext<'_>) -> Rows {
+    let class = cx.args.first().and_then(Value::as_str).unwrap_or("").trim();
+    let asymmetric = match class {
+        c if c.eq_ignore_ascii_case("certificate") => false,
+        c if c.eq_ignore_ascii_case("asymmetric key") => true,
+        _ => return Vec::new(),
+    };
+    let Some(thumbprint) = cx.args.get(1).and_then(Value::as_bytes) else { return Vec::new() };
+    let row = |m: &Arc<ModuleDef>| {
+        let by = |s: &&SignatureDef| !s.counter && s.asymmetric == asymmetric && s.thumbprint == thumbprint;
+        let signature = m.signatures.iter().find(by);
+        let valid = signature.is_some_and(|s| is_signed(&cx.picture, m, s));
+        let kind = super::objects::describe(crate::catalog::module_kind_code(m.kind));
+        vec![text(kind), int(m.object_id), bit(signature.is_some()), bit(valid)]
+    };
+    cx.picture.modules().filter(|m| m.kind != ModuleKind::View).map(row).collect()
 }
 
 fn open_keys(cx: &ViewContext<'_>) -> Rows {

@@ -26,12 +26,6 @@ const fn none(name: &'static str, columns: &'static [Column]) -> SystemView {
 
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[
-    // ---- classification ----
-    none("sensitivity_classifications", &[
-        ("class", INT), ("class_desc", SqlType::VarChar(Length::Limited(128))), ("major_id", INT), ("minor_id", INT), ("label", NAME),
-        ("label_id", NAME), ("information_type", NAME), ("information_type_id", NAME), ("rank", INT),
-        ("rank_desc", SqlType::VarChar(Length::Limited(256))),
-    ]),
     // ---- keys and providers ----
     none("cryptographic_providers", &[
         ("provider_id", INT), ("name", NAME), ("guid", GUID), ("version", SqlType::NVarChar(Length::Limited(24))),
@@ -47,10 +41,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("dm_cryptographic_provider_keys", &[
         ("key_id", INT), ("key_name", SqlType::NVarChar(Length::Limited(512))), ("key_thumbprint", SqlType::VarBinary(Length::Limited(32))),
         ("algorithm_id", INT), ("algorithm_tag", SqlType::NVarChar(Length::Limited(60))), ("key_type", N256), ("key_length", INT),
-    ]),
-    none("crypt_properties", &[
-        ("class", TINY), ("class_desc", DESC), ("major_id", INT), ("thumbprint", SqlType::VarBinary(Length::Limited(32))),
-        ("crypt_type", SqlType::Char(4)), ("crypt_type_desc", DESC), ("crypt_property", SqlType::VarBinary(Length::Max)),
     ]),
     // ---- XML, spatial, graph ----
     none("selective_xml_index_paths", &[

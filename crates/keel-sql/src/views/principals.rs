@@ -8,6 +8,7 @@ use crate::catalog::{
     PermissionDef, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
 };
 use crate::engine::LoginRecord;
+use crate::keys::principal::Mapped;
 use crate::session::scope::Scope;
 use keel_query::catalog::Catalog as _;
 use keel_types::{Length, SqlType, Value};
@@ -156,6 +157,7 @@ fn sysusers(cx: &ViewContext<'_>) -> Rows {
         let group = if role { short(id) } else { int(0) };
         let flag = |on: bool| int(i32::from(on));
         let (windows, windows_group) = (p.is_windows(), p.is_windows_group());
+        let mapped = p.mapped();
         let modern = database_principal(p, made, owner);
         let [name, sid, created, modified] = [0, 8, 5, 6].map(|i: usize| modern[i].clone());
         let other = if role { int(1) } else { NULL };
@@ -165,7 +167,7 @@ fn sysusers(cx: &ViewContext<'_>) -> Rows {
             flag(windows),
             flag(windows_group),
             flag(windows && !windows_group),
-            flag(!role && !application && !windows),
+            flag(!role && !application && !windows && mapped.is_none()),
             int(0),
             flag(role),
             flag(application),
@@ -301,7 +303,11 @@ fn database_principal(p: PrincipalDef, made: i64, owner: &[u8]) -> Vec<Value> {
         (false, Some(_)) => ("A", "APPLICATION_ROLE"),
         (false, None) if p.is_windows_group() => ("G", "WINDOWS_GROUP"),
         (false, None) if p.is_windows() => ("U", "WINDOWS_USER"),
-        (false, None) => ("S", "SQL_USER"),
+        (false, None) => match p.mapped() {
+            Some(Mapped::Certificate) => ("C", "CERTIFICATE_MAPPED_USER"),
+            Some(Mapped::AsymmetricKey) => ("K", "ASYMMETRIC_KEY_MAPPED_USER"),
+            None => ("S", "SQL_USER"),
+        },
     };
     let schema = match id {
         // Until somebody says otherwise.
@@ -314,8 +320,8 @@ fn database_principal(p: PrincipalDef, made: i64, owner: &[u8]) -> Vec<Value> {
     let (authentication, authenticated) = match (&p.password_hash, &sid) {
         (Some(_), _) => (2, "DATABASE"),
         (None, Some(_)) if p.is_windows() => (3, "WINDOWS"),
-        (None, Some(_)) => (1, "INSTANCE"),
-        (None, None) => (0, "NONE"),
+        (None, Some(_)) if p.mapped().is_none() => (1, "INSTANCE"),
+        (None, _) => (0, "NONE"),
     };
     let mut row = vec![text(p.name.as_str()), int(id), text(kind), text(description), schema];
     row.extend([ticks(p.created), ticks(p.modified), if p.role { int(1) } else { NULL }]);

@@ -4,6 +4,7 @@
 use super::{DESC, INT, NAME, NULL, SID, SystemView, ViewContext, int, text};
 use crate::catalog::FIXED_SERVER_ROLES;
 use crate::engine::LoginRecord;
+use crate::keys::principal::Mapped;
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
@@ -69,6 +70,13 @@ fn login_token(cx: &ViewContext<'_>) -> Rows {
     };
     let kind = if login.is_windows() { "WINDOWS LOGIN" } else { "SQL LOGIN" };
     let mut rows = vec![of_login(&login, kind)];
+    rows.extend(logins.signers_of(&now).map(|login| {
+        let kind = match login.mapped() {
+            Some(Mapped::AsymmetricKey) => "LOGIN MAPPED TO ASYMMETRIC KEY",
+            _ => "LOGIN MAPPED TO CERTIFICATE",
+        };
+        of_login(login, kind)
+    }));
     if let Some(account) = &now.account {
         rows.extend(logins.groups_of(account).map(|group| of_login(group, "WINDOWS GROUP")));
     }
@@ -91,7 +99,11 @@ fn user_token(cx: &ViewContext<'_>) -> Rows {
             p if p.role => "ROLE",
             p if p.is_windows_group() => "WINDOWS GROUP",
             p if p.is_windows() => "WINDOWS USER",
-            _ => "SQL USER",
+            p => match p.mapped() {
+                Some(Mapped::Certificate) => "USER MAPPED TO CERTIFICATE",
+                Some(Mapped::AsymmetricKey) => "USER MAPPED TO ASYMMETRIC KEY",
+                None => "SQL USER",
+            },
         };
         let sid = super::sid_of(&p).map_or(NULL, Value::bytes);
         Some(row(p.principal_id.into(), sid, &p.name, kind))

@@ -515,6 +515,7 @@ impl Session {
             quoted_identifier: true,
             parent: 0,
             execute_as: None,
+            signatures: Vec::new(),
             rows: None,
             startup: false,
             trigger: None,
