@@ -200,6 +200,7 @@ impl Binder<'_> {
         }
         let object = self.lookup(name)?;
         self.scope.note_read(&object);
+        let written = name.database.as_ref().filter(|_| alias.is_none());
         match object {
             ObjectRef::Table(table) => {
                 refuse_no_expand(hints, name)?;
@@ -211,18 +212,20 @@ impl Binder<'_> {
                     }
                     _ => self.stored(table.clone(), &exposed, schema, hints)?,
                 };
+                let bound = in_database(bound, written);
                 self.note_source(ObjectRef::Table(table), &bound.1[0]);
                 Ok(bound)
             }
             ObjectRef::Virtual(table) => {
-                Ok(self.virtual_table(table, &exposed, Vec::new(), alias.is_none(), name))
+                let bound = self.virtual_table(table, &exposed, Vec::new(), alias.is_none(), name);
+                Ok(in_database(bound, written))
             }
             ObjectRef::Module(module) if module.kind == ModuleKind::View => {
                 if let Some(rows) = self.stored_view(&module, hints, name)? {
                     let hints = self.hints_of(&exposed, hints, &rows)?;
                     let schema =
                         alias.is_none().then(|| self.scope.schema_name(rows.database, rows.schema_id));
-                    let bound = self.stored(rows, &exposed, schema, hints)?;
+                    let bound = in_database(self.stored(rows, &exposed, schema, hints)?, written);
                     self.note_source(ObjectRef::Module(module), &bound.1[0]);
                     return Ok(bound);
                 }
@@ -231,6 +234,7 @@ impl Binder<'_> {
                 if let (None, Some(s), Some(source)) = (alias, &name.schema, sources.first_mut()) {
                     Rc::make_mut(source).schema = Some(s.as_str().to_owned());
                 }
+                let (rel, sources) = in_database((rel, sources), written);
                 let conditions = match self.scope.database_of(&module) {
                     Some(database) => self.row_filter(database, module.object_id, &sources[0])?,
                     None => Vec::new(),
@@ -323,7 +327,18 @@ impl Binder<'_> {
         let table = &get.table;
         let hidden = (0..table.columns.len()).filter(|i| table.is_hidden(*i)).map(|i| get.slot(i)).collect();
         let locator = Some(get.locator);
-        (get, Source { alias: alias.to_owned(), schema, columns, get: Some(id), locator, hidden })
+        (
+            get,
+            Source {
+                alias: alias.to_owned(),
+                schema,
+                database: None,
+                columns,
+                get: Some(id),
+                locator,
+                hidden,
+            },
+        )
     }
 
     pub(crate) fn virtual_table(
@@ -347,8 +362,15 @@ impl Binder<'_> {
             columns.push(SourceColumn { name: c.name.clone(), slot });
         }
         let schema = name.schema.as_ref().filter(|_| qualified).map(|s| s.as_str().to_owned());
-        let source =
-            Source { alias: alias.to_owned(), schema, columns, get: None, locator: None, hidden: Vec::new() };
+        let source = Source {
+            alias: alias.to_owned(),
+            schema,
+            database: None,
+            columns,
+            get: None,
+            locator: None,
+            hidden: Vec::new(),
+        };
         let rel = Rel::Virtual { table: VirtualRef(table), alias: alias.to_owned(), args, first_slot };
         (rel, vec![Rc::new(source)])
     }
@@ -430,6 +452,7 @@ impl Binder<'_> {
         let source = Source {
             alias: alias.to_owned(),
             schema: None,
+            database: None,
             columns: exposed,
             get: None,
             locator: None,
@@ -468,6 +491,7 @@ impl Binder<'_> {
         let source = Source {
             alias: alias.to_owned(),
             schema: None,
+            database: None,
             columns: exposed,
             get: None,
             locator: None,
@@ -612,6 +636,7 @@ impl Binder<'_> {
             vec![Rc::new(Source {
                 alias: alias.text.to_string(),
                 schema: None,
+                database: None,
                 columns,
                 get: None,
                 locator: None,
@@ -661,6 +686,7 @@ impl Binder<'_> {
             vec![Rc::new(Source {
                 alias: alias.text.to_string(),
                 schema: None,
+                database: None,
                 columns: exposed,
                 get: None,
                 locator: None,
@@ -699,6 +725,14 @@ pub fn join(kind: JoinKind, left: Rel, right: Rel, on: Vec<Expr>) -> Rel {
     Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, hint: None }
 }
 
+/// What stands in FROM with its database's name and without an alias is exposed under that, too.
+fn in_database((rel, mut sources): BoundSource, written: Option<&ast::Ident>) -> BoundSource {
+    if let (Some(source), Some(database)) = (sources.first_mut(), written) {
+        Rc::make_mut(source).database = Some(database.as_str().to_owned());
+    }
+    (rel, sources)
+}
+
 /// Names are exposed once: error 1011 of two aliases, 1012 of an alias and a table, 1013 of two tables.
 fn check_exposed(
     left: &[Rc<Source>],
@@ -711,7 +745,10 @@ fn check_exposed(
             return Err(match (find(written.0), find(written.1)) {
                 (Some(true), Some(true)) => errors::same_correlation_name(&r.alias),
                 (Some(_), Some(true)) | (Some(true), Some(_)) => errors::alias_exposed(&r.alias),
-                _ if l.schema == r.schema => errors::same_exposed_name(&l.alias, &r.alias),
+                _ if (&l.schema, &l.database) == (&r.schema, &r.database) => {
+                    let name = |sources: &[_], source| super::select::written_name(sources, source);
+                    errors::same_exposed_name(&name(written.0, l), &name(written.1, r))
+                }
                 _ => continue,
             });
         }

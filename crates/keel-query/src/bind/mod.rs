@@ -75,8 +75,10 @@ pub struct SourceColumn {
 pub struct Source {
     /// The exposed name: alias, or the table's own name.
     pub alias: String,
-    /// Schema and database written or implied, when there is no alias (so `dbo.t.c` matches).
+    /// Schema written or implied, when there is no alias (so `dbo.t.c` matches).
     pub schema: Option<String>,
+    /// Database, when it is written and there is no alias.
+    pub database: Option<String>,
     /// Columns in order.
     pub columns: Vec<SourceColumn>,
     /// The table reference, when it is a stored table.
@@ -106,7 +108,7 @@ impl<'p> Scope<'p> {
     /// Finds a column: innermost query first. `Ok(None)` when nothing matches.
     pub fn resolve(&self, qualifier: Option<&ast::ObjectName>, name: &str) -> Result<Option<Slot>> {
         let mut found = None;
-        for source in self.sources.iter().filter(|s| qualifier.is_none_or(|q| s.matches(q))) {
+        for source in meant(&self.sources, qualifier) {
             for column in source.columns.iter().filter(|c| same_name(&c.name, name)) {
                 if found.is_some_and(|slot| slot != column.slot) {
                     return Err(errors::ambiguous_column(name));
@@ -141,7 +143,25 @@ impl Source {
                 (Some(q), Some(s)) => same_name(q.as_str(), s),
                 (Some(_), None) => false,
             }
+            && match (&qualifier.database, &self.database) {
+                (Some(q), Some(d)) => same_name(q.as_str(), d),
+                _ => true,
+            }
     }
+}
+
+/// The sources that a qualifier means; all of them without one. Tables of several databases may have a name in common: as that is written, it
+/// means one of them.
+pub(crate) fn meant<'s>(
+    sources: &'s [Rc<Source>],
+    qualifier: Option<&'s ast::ObjectName>,
+) -> impl Iterator<Item = &'s Rc<Source>> {
+    let alike = |s: &Source, q: &ast::ObjectName| s.database.is_some() == q.database.is_some();
+    let whole = qualifier.is_some_and(|q| {
+        let parts = q.schema.is_some() || q.database.is_some();
+        parts && sources.iter().any(|s| s.matches(q) && alike(s, q))
+    });
+    sources.iter().filter(move |s| qualifier.is_none_or(|q| s.matches(q) && (!whole || alike(s, q))))
 }
 
 /// A common table expression in sight.

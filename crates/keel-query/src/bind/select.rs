@@ -43,7 +43,7 @@ struct Block {
 }
 
 /// What a source is called in FROM: its alias, or the name of its table as written.
-fn written_name(from: &[ast::TableSource], source: &Source) -> String {
+pub(super) fn written_name(from: &[ast::TableSource], source: &Source) -> String {
     use ast::TableSourceKind as K;
     fn find(written: &ast::TableSource, source: &Source) -> Option<String> {
         match &written.kind {
@@ -326,7 +326,7 @@ impl Binder<'_> {
         };
         let found = std::iter::successors(Some(scope), |scope| scope.parent).find(named);
         let sources = found.map_or(&[][..], |scope| &scope.sources);
-        for source in sources.iter().filter(|s| qualifier.is_none_or(|q| s.matches(q))) {
+        for source in super::meant(sources, qualifier) {
             matched = true;
             for c in source.columns.iter().filter(|c| !source.hidden.contains(&c.slot)) {
                 self.refuse_xml_row(c.slot, &c.name)?;

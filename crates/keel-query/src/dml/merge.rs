@@ -243,6 +243,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let pseudo = Rc::new(Source {
         alias: String::new(),
         schema: None,
+        database: None,
         columns: vec![SourceColumn { name: "$action".into(), slot: action }],
         get: None,
         locator: None,

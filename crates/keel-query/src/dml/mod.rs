@@ -243,7 +243,7 @@ pub(crate) fn column_position(table: &TableDef, name: &str) -> Result<usize> {
 
 /// A table reference's slots under another alias (`deleted`).
 pub(crate) fn renamed(source: &Source, alias: &str) -> Rc<Source> {
-    Rc::new(Source { alias: alias.to_owned(), schema: None, locator: None, ..source.clone() })
+    Rc::new(Source { alias: alias.to_owned(), schema: None, database: None, locator: None, ..source.clone() })
 }
 
 /// Assignment of one column.

@@ -59,7 +59,7 @@ pub(crate) fn bind_outputs(
         for item in &clause.items {
             match item {
                 ast::SelectItem::Star { qualifier, .. } => {
-                    let matching = sources.iter().filter(|s| qualifier.as_ref().is_none_or(|q| s.matches(q)));
+                    let matching = crate::bind::meant(&sources, qualifier.as_ref());
                     let mut any = false;
                     for s in matching {
                         any = true;

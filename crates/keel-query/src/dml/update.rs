@@ -128,7 +128,7 @@ pub(crate) fn find_target(
     let named = match &target.table {
         ast::TableRef::Named(n) => {
             let by_alias = sources.iter().find(|s| n.is_simple() && same_name(&s.alias, &n.name.text));
-            by_alias.or_else(|| sources.iter().find(|s| s.matches(n))).cloned()
+            by_alias.or_else(|| crate::bind::meant(&sources, Some(n)).next()).cloned()
         }
         ast::TableRef::Variable(v) => sources.iter().find(|s| same_name(&s.alias, &v.name)).cloned(),
     };
@@ -501,7 +501,15 @@ pub(crate) fn inserted_source(binder: &Binder<'_>, target: &Target, source: &Sou
         Some((target.new_first + i) as Slot)
     });
     let hidden = hidden.collect();
-    Rc::new(Source { alias: "inserted".into(), schema: None, columns, get: None, locator: None, hidden })
+    Rc::new(Source {
+        alias: "inserted".into(),
+        schema: None,
+        database: None,
+        columns,
+        get: None,
+        locator: None,
+        hidden,
+    })
 }
 
 pub(crate) fn merge_hints(into: &mut crate::bind::rel::Hints, extra: crate::bind::rel::Hints) {

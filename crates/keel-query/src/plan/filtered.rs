@@ -50,6 +50,7 @@ impl Planner<'_, '_> {
         let source = Source {
             alias: get.table.name.clone(),
             schema: None,
+            database: None,
             columns: columns.collect(),
             get: Some(get.id),
             locator: None,
