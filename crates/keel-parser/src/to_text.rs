@@ -1,8 +1,9 @@
 //! Expressions as text, the way the product stores defaults, checks, computed columns and filters.
 //!
 //! Names in brackets, numbers in parentheses, built-ins and CASE in lower case, AND/OR in upper case; CAST becomes
-//! CONVERT, BETWEEN two comparisons, IN a disjunction with the last value first. Parentheses only where precedence
-//! needs them. `parse_expr` of the result gives an expression of the same meaning.
+//! CONVERT, BETWEEN two comparisons, IN a disjunction with the last value first. Parentheses where precedence needs them, and
+//! around the left one of two operators that bind alike: `([a]+[b])+[c]`. `parse_expr` of the result gives an expression of the
+//! same meaning.
 
 use crate::ast::{
     BinaryOp, ColumnRef, CompareOp, Expr, ExprKind, FunctionCall, Ident, Literal, LogicalOp, ObjectName,
@@ -59,7 +60,10 @@ fn strength(kind: &ExprKind) -> u8 {
         ExprKind::Logical { op: LogicalOp::Or, .. } => OR,
         ExprKind::Logical { .. } | ExprKind::Between { negated: false, .. } => AND,
         ExprKind::InList { list, negated: false, .. } if list.len() > 1 => OR,
-        ExprKind::Not(_) | ExprKind::Between { .. } | ExprKind::InList { negated: true, .. } => NOT,
+        ExprKind::Not(_)
+        | ExprKind::Between { .. }
+        | ExprKind::InList { negated: true, .. }
+        | ExprKind::Like { negated: true, .. } => NOT,
         ExprKind::Compare { .. }
         | ExprKind::InList { .. }
         | ExprKind::Quantified { .. }
@@ -71,6 +75,7 @@ fn strength(kind: &ExprKind) -> u8 {
         ExprKind::Unary { op, operand } => match (op, &operand.kind) {
             // Written with its own parentheses: `(-1)`.
             (UnaryOp::Minus, ExprKind::Literal(l)) if is_number(l) => PRIMARY,
+            (UnaryOp::Plus, operand) => strength(operand),
             _ => SIGN,
         },
         _ => PRIMARY,
@@ -119,6 +124,10 @@ pub fn compare_op_text(op: CompareOp) -> &'static str {
     }
 }
 
+/// Other names of types, and the ones that are stored.
+const SYNONYMS: [(&str, &str); 4] =
+    [("dec", "decimal"), ("rowversion", "timestamp"), ("integer", "int"), ("character", "char")];
+
 struct Writer {
     out: String,
 }
@@ -147,7 +156,11 @@ impl Writer {
     }
 
     fn type_name(&mut self, ty: &TypeName) {
-        self.object(&ty.name);
+        let synonym = SYNONYMS.iter().find(|(name, _)| ty.name.is_simple() && ty.name.name.is(name));
+        match synonym {
+            Some((_, name)) => self.put(&quote_name(name)),
+            None => self.object(&ty.name),
+        }
         if ty.args.is_empty() {
             return;
         }
@@ -207,7 +220,8 @@ impl Writer {
         match kind {
             ExprKind::Literal(literal) => self.literal(literal),
             ExprKind::Default => self.put("DEFAULT"),
-            ExprKind::Variable(name) | ExprKind::GlobalVariable(name) => self.put(name),
+            ExprKind::Variable(name) => self.put(name),
+            ExprKind::GlobalVariable(name) => self.put(&name.to_lowercase()),
             ExprKind::Column(column) => {
                 if let Some(qualifier) = &column.qualifier {
                     self.object(qualifier);
@@ -275,25 +289,33 @@ impl Writer {
         if let (UnaryOp::Minus, ExprKind::Literal(literal)) = (op, &operand.kind)
             && is_number(literal)
         {
-            let text = format!("(-{})", number_text(literal));
+            let number = number_text(literal);
+            // The least int, whose number without the sign is none.
+            let number = if number == "2147483648." { "2147483648" } else { &number };
+            let text = format!("(-{number})");
             return self.put(&text);
         }
-        self.put(match op {
-            UnaryOp::Plus => "+",
-            UnaryOp::Minus => "-",
-            UnaryOp::BitNot => "~",
-        });
-        // A sign takes a product without parentheses, `~` only a primary.
-        self.expr(operand, if op == UnaryOp::BitNot { PRIMARY } else { MULTIPLICATIVE });
+        match op {
+            UnaryOp::Plus => self.kind(&operand.kind),
+            // A sign takes a product, which is a primary's parentheses away from being one.
+            UnaryOp::Minus => {
+                self.put(" -");
+                self.expr(operand, PRIMARY);
+            }
+            UnaryOp::BitNot => {
+                self.put("~");
+                self.expr(operand, PRIMARY);
+            }
+        }
     }
 
     fn binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr) {
         let own = op_strength(op);
-        // A sign on the left would take the operator's right side with it, one on the right reads as a comment.
-        let left_min = if matches!(left.kind, ExprKind::Unary { .. }) { PRIMARY } else { own };
-        self.expr(left, left_min);
+        // A sign on the left would take the operator's right side with it, one on the right a product.
+        let signed = |e: &Expr| matches!(e.kind, ExprKind::Unary { op: UnaryOp::Minus, .. });
+        self.expr(left, if signed(left) { PRIMARY } else { own + 1 });
         self.put(binary_op_text(op));
-        let right_min = if matches!(right.kind, ExprKind::Unary { .. }) { PRIMARY } else { own + 1 };
+        let right_min = if signed(right) { PRIMARY } else { own + 1 };
         self.expr(right, right_min);
     }
 
@@ -305,7 +327,7 @@ impl Writer {
                     if i > 0 {
                         self.put(word);
                     }
-                    self.expr(term, own + 1);
+                    self.expr(term, if i > 0 { own + 1 } else { own });
                 }
             }
             ExprKind::Not(operand) => {
@@ -328,8 +350,9 @@ impl Writer {
             }
             ExprKind::Between { operand, low, high, negated } => self.between(operand, low, high, *negated),
             ExprKind::Like { operand, pattern, escape, negated } => {
+                self.put(if *negated { "NOT " } else { "" });
                 self.expr(operand, ADDITIVE);
-                self.put(if *negated { " NOT like " } else { " like " });
+                self.put(" like ");
                 self.expr(pattern, ADDITIVE);
                 if let Some(escape) = escape {
                     self.put(" escape ");
@@ -454,7 +477,7 @@ impl Writer {
                 self.put(match side {
                     TrimSide::Leading => "trim(LEADING ",
                     TrimSide::Trailing => "trim(TRAILING ",
-                    TrimSide::Both => "trim(BOTH ",
+                    TrimSide::Both => "trim(",
                 });
                 if let Some(chars) = chars {
                     self.expr(chars, 0);
@@ -517,11 +540,14 @@ impl Writer {
             self.put(" then ");
             self.expr(then, 0);
         }
-        if let Some(otherwise) = otherwise {
-            self.put(" else ");
-            self.expr(otherwise, 0);
+        match otherwise {
+            Some(otherwise) => {
+                self.put(" else ");
+                self.expr(otherwise, 0);
+                self.put(" end");
+            }
+            None => self.put("  end"),
         }
-        self.put(" end");
     }
 
     fn convert(&mut self, ty: &TypeName, operand: &Expr, style: Option<&Expr>, is_try: bool) {
@@ -705,6 +731,22 @@ mod tests {
         check("[year]([d])", "([year]([d]))");
         check("USER", "(user_name())");
         check("SYSTEM_USER", "(suser_sname())");
+        check("a + b + c", "(([a]+[b])+[c])");
+        check("a * b / c - d", "(([a]*[b])/[c]-[d])");
+        check("a - (b - c) + '%'", "(([a]-([b]-[c]))+'%')");
+        check("- a + b", "(( -[a])+[b])");
+        check("-a * b", "( -([a]*[b]))");
+        check("+a", "([a])");
+        check("-2147483648", "((-2147483648))");
+        check("@@SPID", "(@@spid)");
+        check("(a = 1 and b = 2) and c = 3", "([a]=(1) AND [b]=(2) AND [c]=(3))");
+        check("a between 1 and 2 and c = 3", "([a]>=(1) AND [a]<=(2) AND [c]=(3))");
+        check("a in (1, 2) or c = 3", "([a]=(2) OR [a]=(1) OR [c]=(3))");
+        check("b not like 'x%' and a = 1", "(NOT [b] like 'x%' AND [a]=(1))");
+        check("case a when 1 then 'x' end", "(case [a] when (1) then 'x'  end)");
+        check("cast(a as dec(5, 2))", "(CONVERT([decimal](5,2),[a]))");
+        check("cast(a as rowversion)", "(CONVERT([timestamp],[a]))");
+        check("trim('x' from b)", "(trim('x' FROM [b]))");
         check("try_convert(int, s)", "(TRY_CAST([s] AS [int]))");
         check("try_convert(date, s, 112)", "(TRY_CONVERT([date],[s],(112)))");
         check("geometry::STGeomFromText('POINT(0 0)', 0)", "([geometry]::STGeomFromText('POINT(0 0)',(0)))");
