@@ -84,6 +84,8 @@ errors! {
     read_only_table_parameter(name: &str) = (10700, 16, 1, "The table-valued parameter \"{name}\" is READONLY and cannot be modified.");
     /// 207
     invalid_column(name: &str) = (207, 16, 1, "Invalid column name '{name}'.");
+    /// MERGE t USING t
+    merge_of_one_name() = (5318, 16, 1, "In a MERGE statement, the source and target cannot have the same name or alias. Use different aliases for the source and target to ensure that they have unique names in the MERGE statement.");
     /// 5313
     synonym_of_nothing(name: &str) = (5313, 16, 1, "Synonym '{name}' refers to an invalid object.");
     /// 208

@@ -27,3 +27,14 @@ when not matched by source then delete
 output $action, inserted.id as i, deleted.id as d, s.n as s, isnull(deleted.n, -1) as was;
 drop table stock
 GO
+-- Source and target have names of their own.
+create table merge_names(a int)
+GO
+merge merge_names using merge_names on 1 = 1 when matched then delete;
+GO
+merge merge_names t using (values (1)) t(a) on 1 = 1 when matched then delete;
+GO
+merge dbo.merge_names using dbo.merge_names m on 1 = 1 when matched then delete;
+GO
+drop table merge_names
+GO

@@ -41,6 +41,9 @@ GO
 delete exposed_two.dbo.t output deleted.* from exposed_two.dbo.t join dbo.t on dbo.t.id = exposed_two.dbo.t.id where dbo.t.id = 2
 select count(*) n from t
 GO
+merge exposed_two.dbo.t using dbo.t on exposed_two.dbo.t.id = dbo.t.id when matched then update set b = dbo.t.a when not matched then insert (id, b) values (dbo.t.id, dbo.t.a);
+select * from exposed_two.dbo.t
+GO
 -- The same one twice.
 select 1 from dbo.t, dbo.t
 GO

@@ -10,7 +10,7 @@ use super::view;
 use super::{Assignment, Change, DmlPlan, decoders, refuse_view_rows, renamed, resolve_target};
 use crate::bind::expr::{Clause, ExprCx};
 use crate::bind::rel::{JoinKind, Rel, SlotSet};
-use crate::bind::{Binder, Scope, Source, SourceColumn};
+use crate::bind::{Binder, Scope, Source, SourceColumn, same_name};
 use crate::context::DmlAction;
 use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
@@ -156,7 +156,10 @@ fn merge_target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<MergeInto
     };
     let hints = binder.hints(&merge.target.hints, Some(&table))?;
     let schema = merge.alias.is_none().then(|| binder.scope.schema_name(table.database, table.schema_id));
-    let (get, source) = binder.guarded_get(table, &alias, schema, hints)?;
+    let (get, mut source) = binder.guarded_get(table, &alias, schema, hints)?;
+    if let (None, ast::TableRef::Named(name)) = (&merge.alias, &merge.target.table) {
+        Rc::make_mut(&mut source).database = name.database.as_ref().map(|d| d.as_str().to_owned());
+    }
     let id = get.id;
     Ok(MergeInto { rel: Rel::Get(Box::new(get)), source, get: id })
 }
@@ -176,6 +179,12 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     target.bind_blocks(binder)?;
     super::nested::refuse(std::slice::from_ref(&merge.source), errors::nested_in_using)?;
     let (using, using_sources) = binder.table_source(&merge.source, None, &[])?;
+    let is_target = |s: &Rc<Source>| {
+        same_name(&s.alias, &source.alias) && (&s.schema, &s.database) == (&source.schema, &source.database)
+    };
+    if using_sources.iter().any(is_target) {
+        return Err(errors::merge_of_one_name());
+    }
     let present = binder.typed_slot("", SqlType::Int, true);
     let using = using.project(vec![(present, Expr::int(1))]);
     let action = binder.typed_slot("$action", SqlType::NVarChar(Length::Limited(10)), false);
