@@ -75,10 +75,11 @@ impl Parser<'_> {
             Kw::END => self.conversation()?.ok_or_else(|| self.unexpected()),
             Kw::SETUSER => self.set_user(),
             Kw::ADD if self.word_ahead(1, "SENSITIVITY") => self.sensitivity_classification("ADD"),
-            Kw::ADD => {
+            Kw::ADD if self.word_ahead(1, "SIGNATURE") || self.word_ahead(1, "COUNTER") => {
                 self.bump();
                 self.signature_statement(true)?.ok_or_else(|| self.unexpected())
             }
+            Kw::ADD => Err(self.unexpected()),
             Kw::READTEXT | Kw::UPDATETEXT | Kw::WRITETEXT => self.refused()?.ok_or_else(|| self.unexpected()),
             _ => self.short_statement(kw),
         }

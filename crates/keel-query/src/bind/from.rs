@@ -745,7 +745,7 @@ fn check_exposed(
             return Err(match (find(written.0), find(written.1)) {
                 (Some(true), Some(true)) => errors::same_correlation_name(&r.alias),
                 (Some(_), Some(true)) | (Some(true), Some(_)) => errors::alias_exposed(&r.alias),
-                _ if (&l.schema, &l.database) == (&r.schema, &r.database) => {
+                _ if l.is_called_like(r) => {
                     let name = |sources: &[_], source| super::select::written_name(sources, source);
                     errors::same_exposed_name(&name(written.0, l), &name(written.1, r))
                 }

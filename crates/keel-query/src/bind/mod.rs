@@ -150,6 +150,19 @@ impl Source {
     }
 }
 
+impl Source {
+    /// Whether both are exposed under the same name.
+    pub(crate) fn is_called_like(&self, other: &Source) -> bool {
+        let same = |a: &Option<String>, b: &Option<String>| match (a, b) {
+            (Some(a), Some(b)) => same_name(a, b),
+            (a, b) => a == b,
+        };
+        same_name(&self.alias, &other.alias)
+            && same(&self.schema, &other.schema)
+            && same(&self.database, &other.database)
+    }
+}
+
 /// The sources that a qualifier means; all of them without one. Tables of several databases may have a name in common: as that is written, it
 /// means one of them.
 pub(crate) fn meant<'s>(

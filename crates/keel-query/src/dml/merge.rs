@@ -10,7 +10,7 @@ use super::view;
 use super::{Assignment, Change, DmlPlan, decoders, refuse_view_rows, renamed, resolve_target};
 use crate::bind::expr::{Clause, ExprCx};
 use crate::bind::rel::{JoinKind, Rel, SlotSet};
-use crate::bind::{Binder, Scope, Source, SourceColumn, same_name};
+use crate::bind::{Binder, Scope, Source, SourceColumn};
 use crate::context::DmlAction;
 use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
@@ -179,10 +179,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     target.bind_blocks(binder)?;
     super::nested::refuse(std::slice::from_ref(&merge.source), errors::nested_in_using)?;
     let (using, using_sources) = binder.table_source(&merge.source, None, &[])?;
-    let is_target = |s: &Rc<Source>| {
-        same_name(&s.alias, &source.alias) && (&s.schema, &s.database) == (&source.schema, &source.database)
-    };
-    if using_sources.iter().any(is_target) {
+    if using_sources.iter().any(|s| s.is_called_like(&source)) {
         return Err(errors::merge_of_one_name());
     }
     let present = binder.typed_slot("", SqlType::Int, true);

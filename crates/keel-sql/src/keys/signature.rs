@@ -132,8 +132,13 @@ impl Runner<'_> {
     /// 15151 for a module, certificate or key that is not there or not the session's to sign or to sign with; 15299 for a signature of
     /// something else; 33013 for one to drop that there is not; those of opening a private key.
     pub(super) fn sign_module(&mut self, entry: &Arc<DatabaseEntry>, s: &SignatureStatement) -> Result<()> {
+        let found = self.module_to_sign(entry, s)?;
+        self.lock_schema(entry.id, found.object_id)?;
+        // Whoever held the lock may have altered it.
         let module = self.module_to_sign(entry, s)?;
-        self.lock_schema(entry.id, module.object_id)?;
+        if module.object_id != found.object_id {
+            return Err(errors::not_found("find", "object", &s.module.name.text));
+        }
         let mut signed = (*module).clone();
         for signer in &s.signers {
             let key = self.signing_key(entry, signer)?;
