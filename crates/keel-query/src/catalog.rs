@@ -7,16 +7,22 @@
 
 mod bindable;
 mod compression;
+mod index;
+mod module;
 mod plain;
 mod sensitivity;
 
 pub use bindable::{BindableDef, DefaultDef, RuleDef};
 pub use compression::Compression;
+pub use index::{IndexColumn, IndexDef, IndexKind, PageOptions};
+pub use module::{
+    DATABASE_TRIGGERS, EXECUTE_AS_OWNER, EventTriggerDef, ModuleDef, ModuleKind, RowActions, SERVER_TRIGGERS,
+    SignatureDef, TriggerDef,
+};
 pub use sensitivity::Sensitivity;
 
 use crate::full_text::{FullTextDef, StoplistDef};
 use crate::mask::MaskDef;
-use crate::partition::PartitionedBy;
 use crate::policy::PolicyDef;
 use keel_base::{DatabaseId, TreeId};
 use keel_types::{Collation, SqlType};
@@ -81,101 +87,6 @@ pub struct ComputedDef {
     pub text: String,
     /// PERSISTED.
     pub persisted: bool,
-}
-
-/// One key column of an index.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IndexColumn {
-    /// `column_id` in the table.
-    pub column_id: i32,
-    /// DESC.
-    pub descending: bool,
-}
-
-/// What an index is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum IndexKind {
-    /// The rows themselves, in insertion order under a hidden 8-byte row id (a heap).
-    Heap,
-    /// The rows themselves, in key order.
-    Clustered,
-    /// Key → row in the clustered tree.
-    Nonclustered,
-}
-
-/// An index, a heap, or the index behind a PRIMARY KEY or UNIQUE constraint.
-///
-/// Key bytes: the order-preserving encoding of the key columns (`keel_types::key`); a non-unique clustered index
-/// appends an 8-byte uniquifier, a non-unique nonclustered index appends the clustered key.
-/// Row bytes: clustered/heap hold all columns by `ordinal`; nonclustered hold [`IndexDef::stored_columns`], then as last
-/// column the encoded clustered key.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IndexDef {
-    /// `index_id`: 0 heap, 1 clustered, 2… nonclustered.
-    pub index_id: i32,
-    /// Its tree in the store.
-    pub tree: TreeId,
-    /// Name; empty for a heap.
-    pub name: String,
-    /// Kind.
-    pub kind: IndexKind,
-    /// UNIQUE.
-    pub unique: bool,
-    /// Behind a PRIMARY KEY constraint.
-    pub is_primary_key: bool,
-    /// Behind a UNIQUE constraint.
-    pub is_unique_constraint: bool,
-    /// Object id of that constraint, 0 for a plain index.
-    pub constraint_id: ObjectId,
-    /// Key columns in order.
-    pub key: Vec<IndexColumn>,
-    /// INCLUDE columns.
-    pub included: Vec<i32>,
-    /// WHERE of a filtered index, as text.
-    pub filter: Option<String>,
-    /// ALTER INDEX … DISABLE, or it is hypothetical.
-    pub disabled: bool,
-    /// WITH STATISTICS_ONLY: what it would be. It has no entries, and no plan reads it.
-    #[serde(default)]
-    pub hypothetical: Option<IndexKind>,
-    /// IGNORE_DUP_KEY = ON.
-    pub ignore_dup_key: bool,
-    /// FILLFACTOR, which is only shown: pages are written full. 0 when none was given.
-    #[serde(default)]
-    pub fill_factor: u8,
-    /// What else it was told about pages and locks.
-    #[serde(default, skip_serializing_if = "PageOptions::are_plain")]
-    pub pages: PageOptions,
-    /// ON scheme(column).
-    #[serde(default)]
-    pub partitioned: Option<PartitionedBy>,
-    /// DATA_COMPRESSION, which is only shown: of all partitions (0) and of single ones.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub compression: Vec<(i32, Compression)>,
-}
-
-/// What an index was told about pages and locks. It is only shown: pages are written full, and locks are of rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PageOptions {
-    /// PAD_INDEX = ON.
-    pub padded: bool,
-    /// ALLOW_ROW_LOCKS = OFF.
-    pub no_row_locks: bool,
-    /// ALLOW_PAGE_LOCKS = OFF, which REORGANIZE refuses (2552).
-    pub no_page_locks: bool,
-    /// OPTIMIZE_FOR_SEQUENTIAL_KEY = ON.
-    pub sequential_key: bool,
-    /// STATISTICS_NORECOMPUTE = ON.
-    pub no_recompute: bool,
-}
-
-impl PageOptions {
-    /// Whether nothing was told.
-    #[must_use]
-    pub fn are_plain(&self) -> bool {
-        *self == PageOptions::default()
-    }
 }
 
 /// Statistics of columns together, made by CREATE STATISTICS. What they say is sampled when a plan asks.
@@ -497,147 +408,6 @@ impl LockEscalation {
     ];
 }
 
-/// Kinds of modules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ModuleKind {
-    /// V
-    View,
-    /// P
-    Procedure,
-    /// FN
-    ScalarFunction,
-    /// IF
-    InlineTableFunction,
-    /// TF
-    TableFunction,
-    /// TR
-    Trigger,
-}
-
-/// What fires a trigger.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TriggerDef {
-    /// FOR INSERT.
-    pub on_insert: bool,
-    /// FOR UPDATE.
-    pub on_update: bool,
-    /// FOR DELETE.
-    pub on_delete: bool,
-    /// INSTEAD OF.
-    pub instead_of: bool,
-    /// DISABLE TRIGGER.
-    pub disabled: bool,
-    /// Changes on which it fires before all others (`sp_settriggerorder`).
-    #[serde(default)]
-    pub first: RowActions,
-    /// Changes on which it fires after all others.
-    #[serde(default)]
-    pub last: RowActions,
-}
-
-/// Some of the three changes of rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RowActions {
-    /// INSERT.
-    pub insert: bool,
-    /// UPDATE.
-    pub update: bool,
-    /// DELETE.
-    pub delete: bool,
-}
-
-/// `schema_id` of triggers that belong to a database: a namespace of their own.
-pub const DATABASE_TRIGGERS: i32 = 0;
-/// `schema_id` of triggers that belong to the server, which are kept in master.
-pub const SERVER_TRIGGERS: i32 = -1;
-
-/// What fires a trigger that belongs to a database or to the server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EventTriggerDef {
-    /// Events and groups of events by their names in `sys.trigger_event_types`; `LOGON`.
-    pub events: Vec<String>,
-    /// Events on which it fires before all others (`sp_settriggerorder`).
-    pub first: Vec<String>,
-    /// Events on which it fires after all others.
-    pub last: Vec<String>,
-}
-
-/// A view, procedure, function or trigger: its text; parsed and compiled by whoever uses it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ModuleDef {
-    /// Object id.
-    pub object_id: ObjectId,
-    /// Schema id.
-    pub schema_id: i32,
-    /// Name.
-    pub name: String,
-    /// Kind.
-    pub kind: ModuleKind,
-    /// The CREATE statement as sent.
-    pub text: String,
-    /// SET ANSI_NULLS when created.
-    pub ansi_nulls: bool,
-    /// SET QUOTED_IDENTIFIER when created.
-    pub quoted_identifier: bool,
-    /// For a trigger, its table.
-    pub parent: ObjectId,
-    /// For a trigger: what fires it.
-    #[serde(default)]
-    pub trigger: Option<TriggerDef>,
-    /// For a trigger of a database or the server: its events.
-    #[serde(default)]
-    pub events: Option<Box<EventTriggerDef>>,
-    /// WITH EXECUTE AS: the principal it runs as, [`EXECUTE_AS_OWNER`] for its owner; `None` for its caller.
-    #[serde(default)]
-    pub execute_as: Option<i32>,
-    /// Who has signed its text.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub signatures: Vec<SignatureDef>,
-    /// For an indexed view: its rows, as a table that has the view's id, name and indexes.
-    #[serde(default, with = "shared_rows")]
-    pub rows: Option<Arc<TableDef>>,
-    /// A procedure of master that runs when the instance starts.
-    #[serde(default)]
-    pub startup: bool,
-    /// create_date.
-    pub created: i64,
-    /// modify_date.
-    pub modified: i64,
-}
-
-/// A signature of a module: by it the module may what was granted to whoever is mapped to the certificate or key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SignatureDef {
-    /// A countersignature: it grants nothing, and keeps what a signed module that calls this one has by the same key.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub counter: bool,
-    /// By an asymmetric key, not a certificate.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub asymmetric: bool,
-    /// `thumbprint` of the certificate or key.
-    pub thumbprint: Vec<u8>,
-    /// What the private key made of the text.
-    pub signature: Vec<u8>,
-}
-
-/// The rows of an indexed view are stored as part of its definition and shared by all who read them.
-mod shared_rows {
-    use super::TableDef;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use std::sync::Arc;
-
-    pub fn serialize<S: Serializer>(rows: &Option<Arc<TableDef>>, to: S) -> Result<S::Ok, S::Error> {
-        rows.as_deref().serialize(to)
-    }
-
-    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Arc<TableDef>>, D::Error> {
-        Ok(Option::<TableDef>::deserialize(from)?.map(Arc::new))
-    }
-}
-
-/// `execute_as_principal_id` of a module that runs as its owner.
-pub const EXECUTE_AS_OWNER: i32 = -2;
-
 /// CREATE SYNONYM: another name for an object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SynonymDef {
@@ -812,29 +582,5 @@ impl TableDef {
     #[must_use]
     pub fn stored_width(&self) -> usize {
         self.columns.iter().map(|c| usize::from(c.ordinal) + 1).max().unwrap_or(0)
-    }
-}
-
-impl IndexDef {
-    /// Whether it keeps exactly these columns unique, in whatever order.
-    #[must_use]
-    pub fn is_key_over(&self, column_ids: &[i32]) -> bool {
-        let whole = self.unique && self.filter.is_none() && self.key.len() == column_ids.len();
-        whole && self.key.iter().all(|k| column_ids.contains(&k.column_id))
-    }
-
-    /// The `column_id`s whose values a nonclustered index row holds, in order: key columns, included columns, and the
-    /// clustered key's columns that are not among them (so that they need no lookup). The encoded clustered key follows
-    /// as one more column.
-    #[must_use]
-    pub fn stored_columns(&self, table: &TableDef) -> Vec<i32> {
-        let mut columns: Vec<i32> = Vec::with_capacity(self.key.len() + self.included.len() + 2);
-        let clustered = table.clustered().key.iter().map(|k| k.column_id);
-        for id in self.key.iter().map(|k| k.column_id).chain(self.included.iter().copied()).chain(clustered) {
-            if !columns.contains(&id) {
-                columns.push(id);
-            }
-        }
-        columns
     }
 }

@@ -327,18 +327,7 @@ impl Binder<'_> {
         let table = &get.table;
         let hidden = (0..table.columns.len()).filter(|i| table.is_hidden(*i)).map(|i| get.slot(i)).collect();
         let locator = Some(get.locator);
-        (
-            get,
-            Source {
-                alias: alias.to_owned(),
-                schema,
-                database: None,
-                columns,
-                get: Some(id),
-                locator,
-                hidden,
-            },
-        )
+        (get, Source { schema, get: Some(id), locator, hidden, ..Source::of(alias, columns) })
     }
 
     pub(crate) fn virtual_table(
@@ -362,15 +351,7 @@ impl Binder<'_> {
             columns.push(SourceColumn { name: c.name.clone(), slot });
         }
         let schema = name.schema.as_ref().filter(|_| qualified).map(|s| s.as_str().to_owned());
-        let source = Source {
-            alias: alias.to_owned(),
-            schema,
-            database: None,
-            columns,
-            get: None,
-            locator: None,
-            hidden: Vec::new(),
-        };
+        let source = Source { schema, ..Source::of(alias, columns) };
         let rel = Rel::Virtual { table: VirtualRef(table), alias: alias.to_owned(), args, first_slot };
         (rel, vec![Rc::new(source)])
     }
@@ -449,15 +430,7 @@ impl Binder<'_> {
             };
             exposed.push(SourceColumn { name: c.name.clone(), slot });
         }
-        let source = Source {
-            alias: alias.to_owned(),
-            schema: None,
-            database: None,
-            columns: exposed,
-            get: None,
-            locator: None,
-            hidden: Vec::new(),
-        };
+        let source = Source::of(alias, exposed);
         Ok((bound.rel.project(extra), vec![Rc::new(source)]))
     }
 
@@ -488,15 +461,7 @@ impl Binder<'_> {
             slots.push(slot);
             exposed.push(SourceColumn { name, slot });
         }
-        let source = Source {
-            alias: alias.to_owned(),
-            schema: None,
-            database: None,
-            columns: exposed,
-            get: None,
-            locator: None,
-            hidden: Vec::new(),
-        };
+        let source = Source::of(alias, exposed);
         Some((Rel::WorkTable { id, slots }, vec![Rc::new(source)]))
     }
 
@@ -631,18 +596,7 @@ impl Binder<'_> {
         let scalar = groups.is_empty();
         let rel =
             Rel::Aggregate { input: Box::new(rel), groups, sets: None, grouping_id: None, aggs, scalar };
-        Ok((
-            rel,
-            vec![Rc::new(Source {
-                alias: alias.text.to_string(),
-                schema: None,
-                database: None,
-                columns,
-                get: None,
-                locator: None,
-                hidden: Vec::new(),
-            })],
-        ))
+        Ok((rel, vec![Rc::new(Source::of(alias.text.as_str(), columns))]))
     }
 
     fn unpivot(
@@ -681,18 +635,7 @@ impl Binder<'_> {
             sources.iter().flat_map(|s| s.columns.clone()).filter(|c| !used.contains(&c.slot)).collect();
         exposed.push(SourceColumn { name: value_column.text.to_string(), slot: value_slot });
         exposed.push(SourceColumn { name: name_column.text.to_string(), slot: name_slot });
-        Ok((
-            rel,
-            vec![Rc::new(Source {
-                alias: alias.text.to_string(),
-                schema: None,
-                database: None,
-                columns: exposed,
-                get: None,
-                locator: None,
-                hidden: Vec::new(),
-            })],
-        ))
+        Ok((rel, vec![Rc::new(Source::of(alias.text.as_str(), exposed))]))
     }
 }
 

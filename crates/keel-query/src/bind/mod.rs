@@ -151,6 +151,12 @@ impl Source {
 }
 
 impl Source {
+    /// What is called by an alias, and is no stored table.
+    pub(crate) fn of(alias: &str, columns: Vec<SourceColumn>) -> Source {
+        let (schema, database, hidden) = (None, None, Vec::new());
+        Source { alias: alias.to_owned(), schema, database, columns, get: None, locator: None, hidden }
+    }
+
     /// Whether both are exposed under the same name.
     pub(crate) fn is_called_like(&self, other: &Source) -> bool {
         let same = |a: &Option<String>, b: &Option<String>| match (a, b) {

@@ -116,15 +116,7 @@ impl Binder<'_> {
         let right = self.in_range(table, past, range, oldest.as_deref())?;
         let (left, right) = (Box::new(left), Box::new(right));
         let rel = Rel::SetOp { kind: SetKind::UnionAll, left, right, left_slots, right_slots, slots };
-        let source = Source {
-            alias: alias.to_owned(),
-            schema,
-            database: None,
-            columns,
-            get: None,
-            locator: None,
-            hidden,
-        };
+        let source = Source { schema, hidden, ..Source::of(alias, columns) };
         Ok((rel, vec![Rc::new(source)]))
     }
 

@@ -246,15 +246,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     for slot in shown.chain(using_sources.iter().flat_map(|s| &s.columns)).map(|c| c.slot) {
         binder.slots[slot as usize].nullable = true;
     }
-    let pseudo = Rc::new(Source {
-        alias: String::new(),
-        schema: None,
-        database: None,
-        columns: vec![SourceColumn { name: "$action".into(), slot: action }],
-        get: None,
-        locator: None,
-        hidden: Vec::new(),
-    });
+    let pseudo = Rc::new(Source::of("", vec![SourceColumn { name: "$action".into(), slot: action }]));
     let mut sources = vec![inserted, renamed(&source, "deleted")];
     sources.extend(both);
     let outputs = bind_outputs(binder, &merge.output, sources, Some(pseudo))?;

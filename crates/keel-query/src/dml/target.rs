@@ -205,15 +205,7 @@ impl Target {
             .collect();
         let hidden = (0..self.table.columns.len()).filter(|i| self.table.is_hidden(*i));
         let hidden = hidden.map(|i| (self.new_first + i) as Slot).collect();
-        Rc::new(Source {
-            alias: alias.to_owned(),
-            schema: None,
-            database: None,
-            columns,
-            get: None,
-            locator: None,
-            hidden,
-        })
+        Rc::new(Source { hidden, ..Source::of(alias, columns) })
     }
 
     /// The value of a column's DEFAULT, or NULL.

@@ -501,15 +501,7 @@ pub(crate) fn inserted_source(binder: &Binder<'_>, target: &Target, source: &Sou
         Some((target.new_first + i) as Slot)
     });
     let hidden = hidden.collect();
-    Rc::new(Source {
-        alias: "inserted".into(),
-        schema: None,
-        database: None,
-        columns,
-        get: None,
-        locator: None,
-        hidden,
-    })
+    Rc::new(Source { hidden, ..Source::of("inserted", columns) })
 }
 
 pub(crate) fn merge_hints(into: &mut crate::bind::rel::Hints, extra: crate::bind::rel::Hints) {

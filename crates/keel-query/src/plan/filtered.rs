@@ -47,15 +47,7 @@ impl Planner<'_, '_> {
         }
         let columns = get.table.columns.iter().enumerate();
         let columns = columns.map(|(i, c)| SourceColumn { name: c.name.clone(), slot: get.slot(i) });
-        let source = Source {
-            alias: get.table.name.clone(),
-            schema: None,
-            database: None,
-            columns: columns.collect(),
-            get: Some(get.id),
-            locator: None,
-            hidden: Vec::new(),
-        };
+        let source = Source { get: Some(get.id), ..Source::of(&get.table.name, columns.collect()) };
         let scope = Scope::new(vec![Rc::new(source)], None);
         let mut filters = Filters::new();
         for (at, index) in get.table.indexes.iter().enumerate() {

@@ -34,6 +34,12 @@ impl Mapped {
         }
     }
 
+    /// What functions call `certificate` or `asymmetric key`.
+    pub(crate) fn named(kind: &str) -> Option<Mapped> {
+        let all = [Mapped::Certificate, Mapped::AsymmetricKey];
+        all.into_iter().find(|mapped| kind.trim().eq_ignore_ascii_case(mapped.kind()))
+    }
+
     /// The security identifier of whoever is mapped to what has this SHA-1: a certificate's, or a public key's.
     pub(crate) fn sid(self, digest: &[u8]) -> Vec<u8> {
         [&HEAD[..], &self.number().to_le_bytes(), digest].concat()

@@ -97,24 +97,29 @@ fn signed_text(module: &ModuleDef, counter: bool) -> Vec<u8> {
     text.chain(runs_as).chain(flags).collect()
 }
 
+/// The signature, no countersignature, of a module by what functions call `certificate` or `asymmetric key` and a thumbprint.
+pub(crate) fn signature_by<'m>(
+    module: &'m ModuleDef,
+    by: Mapped,
+    thumbprint: &[u8],
+) -> Option<&'m SignatureDef> {
+    let asymmetric = by == Mapped::AsymmetricKey;
+    let all = module.signatures.iter().filter(|s| !s.counter);
+    all.filter(|s| s.asymmetric == asymmetric).find(|s| s.thumbprint == thumbprint)
+}
+
 /// `IS_OBJECTSIGNED ('OBJECT', object_id, 'certificate' | 'asymmetric key', thumbprint)`: whether an object of the current database has a
 /// signature by that one that is of its text; NULL for what there is not.
 pub(crate) fn is_object_signed(info: &Info, args: &[Value]) -> Result<Value> {
-    let picture = info.picture(&info.current_database());
+    let entry = info.current_database();
+    let (seen, picture) = (info.seen_picture(&entry), info.picture(&entry));
     let text = |n: usize| args.get(n).and_then(Value::as_str).unwrap_or("").trim();
     let id = args.get(1).and_then(Value::as_int).and_then(|id| i32::try_from(id).ok());
-    let found = id.and_then(|id| picture.module_by_id(id)).filter(|_| text(0).eq_ignore_ascii_case("OBJECT"));
-    let Some((module, thumbprint)) = found.zip(args.get(3).and_then(Value::as_bytes)) else {
-        return Ok(Value::Null);
-    };
-    let asymmetric = match text(2) {
-        class if class.eq_ignore_ascii_case("certificate") => false,
-        class if class.eq_ignore_ascii_case("asymmetric key") => true,
-        _ => return Ok(Value::Null),
-    };
-    let by = |s: &&SignatureDef| !s.counter && s.asymmetric == asymmetric && s.thumbprint == thumbprint;
-    let signed = module.signatures.iter().find(by).is_some_and(|s| is_signed(&picture, module, s));
-    Ok(Value::Int(i64::from(signed)))
+    let found = id.and_then(|id| seen.module_by_id(id)).filter(|_| text(0).eq_ignore_ascii_case("OBJECT"));
+    let by = Mapped::named(text(2)).zip(args.get(3).and_then(Value::as_bytes));
+    let (Some(module), Some((by, thumbprint))) = (found, by) else { return Ok(Value::Null) };
+    let signature = signature_by(module, by, thumbprint);
+    Ok(Value::Int(i64::from(signature.is_some_and(|s| is_signed(&picture, module, s)))))
 }
 
 impl Info {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::keys::functions::local_ticks;
 use crate::keys::principal::Mapped;
-use crate::keys::signature::is_signed;
+use crate::keys::signature::{is_signed, signature_by};
 use crate::keys::{MASTER_KEY_ID, MASTER_KEY_NAME, SealedBy, key_thumbprint, rsa};
 use keel_query::catalog::{ModuleDef, ModuleKind, SignatureDef};
 use keel_types::{Length, SqlType, Value};
@@ -205,17 +205,13 @@ fn crypt_properties(cx: &ViewContext<'_>) -> Rows {
 
 /// `fn_check_object_signatures ('certificate' | 'asymmetric key', thumbprint)`: every module, whether it is signed by that one, and rightly so.
 fn check_object_signatures(cx: &ViewContext<'_>) -> Rows {
-    let class = cx.args.first().and_then(Value::as_str).unwrap_or("").trim();
-    let asymmetric = match class {
-        c if c.eq_ignore_ascii_case("certificate") => false,
-        c if c.eq_ignore_ascii_case("asymmetric key") => true,
-        _ => return Vec::new(),
-    };
-    let Some(thumbprint) = cx.args.get(1).and_then(Value::as_bytes) else { return Vec::new() };
+    let by = cx.args.first().and_then(Value::as_str).and_then(Mapped::named);
+    let Some((by, thumbprint)) = by.zip(cx.args.get(1).and_then(Value::as_bytes)) else { return Vec::new() };
+    // Whoever does not see the certificate may know that it has signed.
+    let picture = cx.info.picture(&cx.entry);
     let row = |m: &Arc<ModuleDef>| {
-        let by = |s: &&SignatureDef| !s.counter && s.asymmetric == asymmetric && s.thumbprint == thumbprint;
-        let signature = m.signatures.iter().find(by);
-        let valid = signature.is_some_and(|s| is_signed(&cx.picture, m, s));
+        let signature = signature_by(m, by, thumbprint);
+        let valid = signature.is_some_and(|s| is_signed(&picture, m, s));
         let kind = super::objects::describe(crate::catalog::module_kind_code(m.kind));
         vec![text(kind), int(m.object_id), bit(signature.is_some()), bit(valid)]
     };
